@@ -33,9 +33,9 @@ from archline.analysis.cache.upper.split_outer import SplitLoopBound
 from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.loader import load_path
 
 SIZES = (40, 41, 32, 36)
@@ -115,14 +115,14 @@ def kernels(only: str, every: int) -> Iterator[Kernel]:
         for each in module.algorithms.values() if only in str(path) else ():
             names = module.signatures[each].size_names
             sizes = next((sizes for size in SIZES if _allowed(each.where, sizes := dict.fromkeys(names, size))), None)
-            if sizes is not None and not each.grid and not recurses(module, each):
+            if sizes is not None and not each.grid and not is_recursive(module, each):
                 found.append(Kernel(path, each.name, sizes))
     yield from found[::every]
 
 
 def _allowed(facts: Sequence[s.Fact], sizes: Mapping[str, int]) -> bool:
     """Whether no fact is false at the sizes."""
-    return all(holds(fact, sizes) is not False for fact in facts)
+    return all(evaluate_fact(fact, sizes) is not False for fact in facts)
 
 
 def measured(chosen: Sequence[Kernel], patches: Sequence[Patch] = ()) -> tuple[list[Bounds], float]:

@@ -135,7 +135,7 @@ class Worker:
         self.seed: int | None = None
         self.since = 0.0
 
-    def give(self, seed: int) -> None:
+    def set_symbols(self, seed: int) -> None:
         self.seed, self.since = seed, time.monotonic()
         self.pipe.send(seed)
 
@@ -175,7 +175,7 @@ def fuzz(args: argparse.Namespace) -> list[Outcome]:
         for worker in workers:
             if worker.seed is None:
                 if not over and given < args.count:
-                    worker.give(args.seed + given)
+                    worker.set_symbols(args.seed + given)
                     given += 1
                 continue
             # Twice the limit leaves a slow input time to say where it ends; beyond it counts as a hang.

@@ -25,7 +25,7 @@ from archline.analysis.cost import ends_at
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared_scope
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.loader import load_path
 
 LINES = 64
@@ -37,7 +37,7 @@ def algorithms() -> Iterator[tuple[str, Path, str]]:
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         for each in module.algorithms.values():
-            yield "recursion" if recurses(module, each) else "loops", path, each.name
+            yield "recursion" if is_recursive(module, each) else "loops", path, each.name
 
 
 def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:

@@ -28,7 +28,7 @@ from archline.analysis.bounds import Bound
 from archline.api.costs import CostReport
 from archline.api.modules import loads
 from archline.execution.cache import CacheResult, lru, optimal
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.results import Trace
 from archline.execution.run import execute
 
@@ -132,7 +132,7 @@ class Simulated:
     @staticmethod
     def _trace(sweeps: int) -> Trace:
         subject = loads(SOURCE, "five_point.algo")["five_point"]
-        arguments = generate(subject.module, subject.node, {**SMALL, "sweeps": sweeps}, 0)
+        arguments = generate_arguments(subject.module, subject.node, {**SMALL, "sweeps": sweeps}, 0)
         trace = execute(subject.module, subject.node, arguments, line=LINE, trace=True).trace
         assert trace is not None
         return trace

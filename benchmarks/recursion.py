@@ -18,7 +18,7 @@ from archline.analysis.analyse import derive, forget
 from archline.api.algorithms import Algorithm, algorithm
 from archline.claims.decide import decide_claims
 from archline.cli.main import collect_seldom
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.loader import load_target, stdlib_modules
 
 TARGET = 0.3
@@ -37,7 +37,7 @@ def library() -> list[str]:
     found = []
     for name in stdlib_modules():
         module, _ = load_target(name)
-        found += [f"{name}::{each.name}" for each in module.algorithms.values() if component(module, each)]
+        found += [f"{name}::{each.name}" for each in module.algorithms.values() if find_component(module, each)]
     return found
 
 

@@ -63,7 +63,7 @@ PROGRAMS: dict[str, Sequence[str]] = {
     COLLECTIVES + "allreduce_recursive_doubling": ("w=10,P=6", "w=10,P=13"),
     COLLECTIVES + "gather_tree": ("w=10,root=1,P=6", "w=3,root=5,P=13"),
 }
-BEGIN, END = simulated.begin, simulated.end
+BEGIN, END = simulated.begin_step, simulated.end_step
 
 
 class Recorder:

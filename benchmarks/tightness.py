@@ -31,9 +31,9 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Cost
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.loader import load_path, load_text
 from archline.language.model import Module
 
@@ -112,7 +112,7 @@ def points(module: Module, algorithm: s.Algorithm) -> list[Sizes]:
         found += [
             dict(zip(names, sizes, strict=True)) for sizes in product(UNEQUAL, repeat=len(names)) if max(sizes) > LEAF
         ]
-    return [point for point in found if all(holds(fact, point) for fact in algorithm.where)]
+    return [point for point in found if all(evaluate_fact(fact, point) for fact in algorithm.where)]
 
 
 def library() -> Iterator[tuple[str, Module, s.Algorithm]]:
@@ -120,7 +120,7 @@ def library() -> Iterator[tuple[str, Module, s.Algorithm]]:
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         for algorithm in module.algorithms.values():
-            if recurses(module, algorithm):
+            if is_recursive(module, algorithm):
                 yield algorithm.name, module, algorithm
 
 

@@ -22,9 +22,9 @@ import numpy as np
 import sympy
 
 import archline as al
-from archline.compare.verdicts import OPEN, THIN, PointVerdict, judge
-from archline.energy.estimates import Estimate, estimate_of
-from archline.energy.models import model
+from archline.compare.verdicts import OPEN, THIN, PointVerdict, judge_estimates
+from archline.energy.estimates import Estimate, estimate_amounts
+from archline.energy.models import find_model
 from archline.execution.cache import optimal
 from archline.execution.data import bind_matrix
 from archline.execution.matrix_market import read_matrix
@@ -86,7 +86,7 @@ class Pair:
     @property
     def verdict(self) -> PointVerdict:
         """What the bounds decide."""
-        return judge(self.first, self.second, "energy")
+        return judge_estimates(self.first, self.second, "energy")
 
     @property
     def ratio(self) -> Interval:
@@ -125,7 +125,7 @@ def derived_sparse(shape: Shape, machine: str, words: int) -> Pair:
     """
     at = {"n": shape.n, "m": shape.m, "nz": shape.nz, "nc": shape.nc}
     csc = estimate(algorithm("sparse.csc::spmv_csc"), machine, at, al.Cache(Z=words, L=LINE))
-    return Pair(csc, estimate_of(model("ice"), al.machine(machine), csb_bounds(shape)))
+    return Pair(csc, estimate_amounts(find_model("ice"), al.machine(machine), csb_bounds(shape)))
 
 
 def packed(shape: Shape, machine: str, words: int) -> Pair:
@@ -133,7 +133,7 @@ def packed(shape: Shape, machine: str, words: int) -> Pair:
     bounds = csb_bounds(shape)
     fewer = Interval(bounds["io"].lower - -(-shape.nz // LINE), bounds["io"].upper)
     csc = derived_sparse(shape, machine, words).first
-    return Pair(csc, estimate_of(model("ice"), al.machine(machine), {**bounds, "io": fewer}))
+    return Pair(csc, estimate_amounts(find_model("ice"), al.machine(machine), {**bounds, "io": fewer}))
 
 
 @once
@@ -179,8 +179,8 @@ class Counted:
 
     def on(self, machine: str, words: int) -> Estimate:
         """The energy with a cache of that many words."""
-        return estimate_of(
-            model("ice"), al.machine(machine), {"work": self.work, "span": self.span, "io": self.io[words]}
+        return estimate_amounts(
+            find_model("ice"), al.machine(machine), {"work": self.work, "span": self.span, "io": self.io[words]}
         )
 
 

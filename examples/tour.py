@@ -10,9 +10,9 @@ from pathlib import Path
 import archline as al
 from archline.api.running import run_at
 from archline.energy.caches import Settings
-from archline.energy.estimates import estimate_of
+from archline.energy.estimates import estimate_amounts
 from archline.energy.machine_files import machines
-from archline.energy.models import model
+from archline.energy.models import find_model
 
 KERNELS = (
     "dense.matmul::matmul_basic",
@@ -70,7 +70,7 @@ def energies() -> None:
     print("\nICE energy of spmv_csr on bcsstk16 (Tran and Ha, ICPADS 2016, equation 14), in microjoules\n")
     print(f"  {'platform':<24} {'computation':>12} {'memory':>10} {'static':>10} {'total':>10}  bound by")
     for machine in (each for each in machines() if each.collection == "ice"):
-        estimate = estimate_of(model("ice"), machine, amounts)
+        estimate = estimate_amounts(find_model("ice"), machine, amounts)
         numbers = [float(term.upper) * 1e6 for term in estimate.terms.values()]
         columns = f"{numbers[0]:>12.2f} {numbers[1]:>10.2f} {numbers[2]:>10.2f} {sum(numbers):>10.2f}"
         print(f"  {machine.name:<24} {columns}  {estimate.binds}")

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide_claims
 from archline.claims.growth_of_cost import growth_of_cost
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
-from archline.expr.text import conjunction
+from archline.expr.text import format_conjunction
 from archline.language.loader import load_text
 from derived_counts import assert_agreement
 from effort import drawn
@@ -92,7 +92,9 @@ def test_each_case_holds_what_runs_count(parts: list[list[str]]) -> None:
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
     for n, m in [*product((1, 2, 3, 5, 8), (1, 2, 4, 7))]:
-        run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
+        run = execute(
+            module, algorithm, generate_arguments(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False
+        )
         assert_agreement(costs, run, text)
 
 
@@ -132,7 +134,9 @@ def test_remainders_by_several_numbers_are_counted_by_classes() -> None:
     assert all(sum(power for _, power in each) <= 1 for each in flops.terms)
     assert str(growth_of_cost(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
     for n, m in product((1, 2, 7, 12, 29), (1, 3, 8, 20, 90)):
-        run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
+        run = execute(
+            module, algorithm, generate_arguments(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False
+        )
         assert_agreement(costs, run, CHAIN)
 
 
@@ -156,7 +160,7 @@ def test_growth_is_that_of_each_case() -> None:
         ("m < n and n <= 2*m", "n*m"),
         ("otherwise", "n"),
     ]
-    found = [(str(each.text).partition(" where")[0], conjunction(each.where)) for each in
+    found = [(str(each.text).partition(" where")[0], format_conjunction(each.where)) for each in
              growth_of_cost(module, algorithm, costs, flops).orders]  # fmt: skip
     assert found == [("Theta(n^2)", "n > 2*m"), ("Theta(n*m)", "m < n and n <= 2*m"), ("Theta(n)", "m >= n")]
 

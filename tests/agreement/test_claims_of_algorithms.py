@@ -13,10 +13,10 @@ import archline as al
 from archline.api.claims import claims
 from archline.execution.results import Cache
 from archline.expr.intervals import Interval
-from archline.expr.tree import rewritten
-from archline.expr.values import evaluate, evaluate_static, holds
+from archline.expr.tree import rewrite_parts
+from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.language import syntax as s
-from archline.language.checking.contracts import costs_in
+from archline.language.checking.contracts import list_costs
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 from archline.language.metrics import METRICS
@@ -100,7 +100,7 @@ def _executed(side: s.Expr, claim: s.Claim, point: Mapping[str, int], seed: int)
     """A side with what runs count for its costs."""
 
     def counted(part: s.Expr) -> s.Expr | None:
-        if not isinstance(part, s.Call) or part not in costs_in(claim):
+        if not isinstance(part, s.Call) or part not in list_costs(claim):
             return None
         (name,) = part.arguments
         assert isinstance(name, s.Name)
@@ -113,7 +113,7 @@ def _executed(side: s.Expr, claim: s.Claim, point: Mapping[str, int], seed: int)
         number = counts.counted(METRICS["calls"]) if part.function == "calls" else getattr(counts, part.function)
         return s.Integer(number, span=part.span)
 
-    value = evaluate(rewritten(side, counted), point)
+    value = evaluate(rewrite_parts(side, counted), point)
     assert not isinstance(value, Interval)
     return Fraction(value)
 
@@ -128,9 +128,9 @@ COMPARED: dict[str, Callable[[Fraction, Fraction], bool]] = {
 
 
 def _names(claim: s.Claim) -> set[str]:
-    algorithms = {each.arguments[0].id for each in costs_in(claim)}  # type: ignore[union-attr]
+    algorithms = {each.arguments[0].id for each in list_costs(claim)}  # type: ignore[union-attr]
     held = {name for name in s.names((claim.left, claim.right, claim.where)) if name not in algorithms}
-    for cost in costs_in(claim):
+    for cost in list_costs(claim):
         algorithm = next(each for each in _modules() if cost.arguments[0].id in each)[cost.arguments[0].id]  # type: ignore[union-attr]
         held |= {*algorithm.sizes, *algorithm.signature.indices} - {name for name, _ in cost.sizes}
         held |= {"P"} if "P" in s.names(algorithm.node.grid) else {"Z", "L"} if cost.function == "io" else set()
@@ -156,7 +156,7 @@ def test_what_holds_is_so_in_runs(index: int) -> None:
                 point[fact.left.id] = evaluate_static(fact.right, point)
             if isinstance(fact, s.Binary) and fact.op == ">=" and isinstance(fact.left, s.Name):
                 point[fact.left.id] += evaluate_static(fact.right, point)
-        if not all(holds(fact, point) for fact in claim.where):
+        if not all(evaluate_fact(fact, point) for fact in claim.where):
             continue
         try:
             sides = [_executed(side, claim, point, confirmed) for side in (claim.left, claim.right)]

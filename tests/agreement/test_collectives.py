@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import archline as al
 from archline.execution.results import Run
-from archline.expr.values import evaluate, holds
+from archline.expr.values import evaluate, evaluate_fact
 from archline.language import syntax as s
 from effort import drawn
 
@@ -485,7 +485,7 @@ def test_claims_hold_in_runs(name: str, size: int, words: int) -> None:
     point = {**ran.sizes, "P": size}
     assert node.ensures
     for claim in node.ensures:
-        if not all(holds(fact, point) for fact in claim.when):
+        if not all(evaluate_fact(fact, point) for fact in claim.when):
             continue
         bound, found = evaluate(claim.bound, point), ran.counts.communication[claim.metric]
         assert isinstance(bound, int | Fraction), f"{name} at {point}"

@@ -11,7 +11,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.api.modules import loads
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.results import Cache
 from archline.execution.run import execute
 from archline.language.loader import load_text
@@ -89,7 +89,9 @@ def check(header: str, facts: str, body: str, exact: str, point: dict[str, int])
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
     assert {cost.metric for cost in costs if cost.exact} == set(exact.split())
-    run = execute(module, algorithm, generate(module, algorithm, point, seed=sum(point.values())), compiled=False)
+    run = execute(
+        module, algorithm, generate_arguments(module, algorithm, point, seed=sum(point.values())), compiled=False
+    )
     for cost in costs:
         assert cost.lower is not None, cost.reason
         count = getattr(run.counts, cost.metric)
@@ -134,7 +136,7 @@ def test_misses_where_bounds_differ_by_sizes(k: int, lines: int, size: int) -> N
     algorithm = loads(CALLEES + columns)["f"]
     sizes = {"n": 3 * k, "k": k}
     bounds = algorithm.cost().io.at(**sizes, Z=lines * size, L=size)
-    data = generate(algorithm.module, algorithm.node, sizes, seed=k)
+    data = generate_arguments(algorithm.module, algorithm.node, sizes, seed=k)
     counted = algorithm.run(data, cache=Cache(Z=lines * size, L=size), compiled=False).counts.io
     assert isinstance(bounds, tuple)
     assert bounds[0] <= counted <= bounds[1]

@@ -12,9 +12,9 @@ import archline as al
 from archline.analysis.analyse import derive
 from archline.execution.results import RunCounts
 from archline.expr.intervals import Interval
-from archline.expr.values import evaluate, holds
+from archline.expr.values import evaluate, evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import find_reachable
 from archline.language.loader import load_target
 from distributed_cases import FAMILIES, Example, Point
 from effort import EFFORT
@@ -73,9 +73,9 @@ def test_runs(target: str, point: Point) -> None:
     sizes = {**symbols, **ran.execution.sizes, "P": FAMILIES[target].processors(point)}
     found, node = algorithm(target), algorithm(target).node
     assert_holds(derive(found.module, node), counts, sizes, target)
-    assert all(holds(fact, sizes) for fact in node.where)
+    assert all(evaluate_fact(fact, sizes) for fact in node.where)
     for each in node.ensures:
-        if all(holds(fact, sizes) for fact in each.when):
+        if all(evaluate_fact(fact, sizes) for fact in each.when):
             assert ensured(each, counted(counts, each.metric), sizes), (each.metric, each.relation, counts)
 
 
@@ -103,7 +103,7 @@ def test_every_algorithm_has_a_case() -> None:
     for name in {target.partition("::")[0] for target in FAMILIES}:
         loaded = load_target(f"distributed.{name}")[0]
         tried = {each for own, each in loaded.algorithms.items() if f"{name}::{own}" in FAMILIES}
-        called = {each for root in tried for each in reachable(loaded, root)}
+        called = {each for root in tried for each in find_reachable(loaded, root)}
         assert set(loaded.algorithms.values()) <= tried | called
 
 

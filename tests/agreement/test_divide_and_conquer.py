@@ -13,7 +13,7 @@ from archline.analysis.metrics.recursion import Derivation
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.recurrences.evaluate import ValueTable
@@ -34,7 +34,9 @@ Recurrence = Callable[[Mapping[str, int]], Fraction]
 def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]:
     """By metric, the count that the extracted equations give; none of what the data decides."""
     recursions = Derivation(module, coarse=False).recursions
-    extracted = {each: recursions.extracted(each) for each in module.algorithms.values() if component(module, each)}
+    extracted = {
+        each: recursions.extract_systems(each) for each in module.algorithms.values() if find_component(module, each)
+    }
     found: dict[str, Recurrence] = {}
     for metric, system in extracted[algorithm].systems.items():
         if isinstance(system, System) and system.exact:

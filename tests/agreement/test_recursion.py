@@ -14,7 +14,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.analysis.metrics.relations import time_on
+from archline.analysis.metrics.relations import time_cost
 from archline.claims.decide import decide_claims
 from archline.claims.growth_of_cost import growth_of_cost
 from archline.execution.run import execute
@@ -216,7 +216,7 @@ def test_a_caller_has_the_regimes_of_what_it_calls() -> None:
 
 def test_the_time_has_the_regimes_of_the_finer_one() -> None:
     costs = derived(PROGRAMS["quadrants of 4"].text)[1]
-    time = time_on(costs, Poly.symbol("P"), "P")
+    time = time_cost(costs, Poly.symbol("P"), "P")
     assert [each.when for each in time.by_case] == [each.when for each in costs["span"].by_case]
     for n, m, processors in [(3, 4, 2), (3, 50, 1), (50, 3, 3), (40, 41, 4)]:
         point = {"n": n, "m": m, "P": processors}

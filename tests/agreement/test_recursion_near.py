@@ -16,7 +16,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.cost import Cost
 from archline.claims.decide import decide_claims
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from recursive_programs.agreement import disagreements, executed, outside, value_or_none
 from stdlib_cases import derived, execute_case, load
 from stdlib_recursive_cases import RECURSIVE
@@ -44,7 +44,7 @@ def points(target: str, values: dict[int, Sequence[int]]) -> Iterator[dict[str, 
     names = signature.size_names
     for each in () if signature.indices else product(values.get(len(names), ()), repeat=len(names)):
         sizes = dict(zip(names, each, strict=True))
-        if all(holds(fact, sizes) for fact in algorithm.where):
+        if all(evaluate_fact(fact, sizes) for fact in algorithm.where):
             yield sizes
 
 
@@ -94,7 +94,7 @@ def far_sizes(target: str) -> Iterator[dict[str, int]]:
     signature = module.signatures[algorithm]
     for values in () if signature.indices else FAR:
         sizes = dict(zip(signature.size_names, values, strict=False))
-        if all(holds(fact, sizes) for fact in algorithm.where):
+        if all(evaluate_fact(fact, sizes) for fact in algorithm.where):
             yield sizes
 
 

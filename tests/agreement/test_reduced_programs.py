@@ -10,7 +10,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.claims.growth_of_cost import growth_of_cost
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from archline.language.model import Module
@@ -68,7 +68,7 @@ def agreed(module: Module, text: str, *points: dict[str, int]) -> Costs:
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
     for sizes in points:
-        run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
+        run = execute(module, algorithm, generate_arguments(module, algorithm, sizes, seed=1), compiled=False)
         assert_agreement(costs, run, text)
     return costs
 
@@ -128,7 +128,7 @@ def test_blocks_dealt_to_processors_in_turn_are_bounded(block: str) -> None:
     assert block != "m" or (growth_of_cost(module, algorithm, costs, costs["work"]).text or "").endswith("Omega(b)")
     for n, m, b in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (30, 2, 7)):
         sizes = {"n": n, "m": m, "b": b}
-        run = execute(module, algorithm, generate(module, algorithm, sizes, seed=1), compiled=False)
+        run = execute(module, algorithm, generate_arguments(module, algorithm, sizes, seed=1), compiled=False)
         assert_agreement(costs, run, block)
         assert evaluate(costs["work"].lower, sizes) >= b + 1
         assert evaluate(costs["flops"].upper, sizes) <= n + b * (m if block == "m" else int(block))
@@ -169,7 +169,9 @@ def test_what_is_known_of_a_nest_is_derived(nest: str, metric: str, known: str) 
     assert cost.upper is not None
     assert known in (costs.text(cost.upper) if cost.exact else "", growth_of_cost(module, algorithm, costs, cost).text)
     for n, m in ((3, 1), (4, 1), (5, 2), (8, 3), (13, 4), (16, 5), (17, 8)):
-        run = execute(module, algorithm, generate(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False)
+        run = execute(
+            module, algorithm, generate_arguments(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False
+        )
         assert_agreement(costs, run, nest)
 
 

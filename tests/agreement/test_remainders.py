@@ -11,7 +11,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
@@ -60,7 +60,7 @@ BUTTERFLY = """algorithm butterfly(x: inout real[n]):
 def assert_executed(module: Module, algorithm: s.Algorithm, point: dict[str, int], exact: str) -> None:
     costs = derive(module, algorithm)
     assert {cost.metric for cost in costs if cost.exact} >= set(exact.split())
-    run = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+    run = execute(module, algorithm, generate_arguments(module, algorithm, point, seed=1), compiled=False)
     for cost in costs:
         assert cost.lower is not None, cost.reason
         count = getattr(run.counts, cost.metric)

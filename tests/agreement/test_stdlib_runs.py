@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.claims.decide import decide_claims
 from archline.execution.matrix_market import read_matrix
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.loader import load_target, stdlib_modules
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed
@@ -58,11 +58,11 @@ def test_runs(target: str, data: st.DataObject) -> None:
 
 def assert_ensured(target: str, ran: Ran) -> None:
     """What the algorithm requires of its sizes and ensures of its costs is so in this run."""
-    assert all(holds(fact, ran.sizes) for fact in load(target)[1].where)
+    assert all(evaluate_fact(fact, ran.sizes) for fact in load(target)[1].where)
     for each in compared(target):
         count = s.Integer(value=getattr(ran.counts, each.metric), span=each.span)
         claim = s.Binary(op=each.relation, left=count, right=each.bound, span=each.span)
-        assert holds(claim, ran.sizes), (each.metric, each.relation, count.value, ran.sizes)
+        assert evaluate_fact(claim, ran.sizes), (each.metric, each.relation, count.value, ran.sizes)
 
 
 # The standard library: costs are exact unless the data decides, everything it ensures is decided, no sum is left
@@ -116,7 +116,7 @@ def test_every_algorithm_has_a_case() -> None:
     names = [name for name in stdlib_modules() if not name.startswith("distributed.")]
     modules = {name: load_target(name)[0] for name in names}
     assert {*ALL} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
-    assert {each for each in ALL if recurses(*load(each))} == RECURSIVE.keys() - HELPERS
+    assert {each for each in ALL if is_recursive(*load(each))} == RECURSIVE.keys() - HELPERS
 
 
 @pytest.mark.parametrize("path", MATRICES, ids=lambda path: path.name.partition(".")[0])

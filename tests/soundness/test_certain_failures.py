@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.analysis.checks.failures import endless_recursion, misplaced_accesses, passed_bounds
+from archline.analysis.checks.failures import endless_recursion, exceeded_bounds, misplaced_accesses
 from archline.analysis.metrics.recursion import Derivation
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.loader import load_target, load_text, stdlib_modules
@@ -103,7 +103,7 @@ def test_no_run_of_it_at_the_sizes_named_ends(text: str, line: int) -> None:
     found = subject(text)
     module, node = found.module, found.node
     with pytest.raises(ArchlineError) as caught:
-        execute(module, node, generate(module, node, sizes), compiled=False)
+        execute(module, node, generate_arguments(module, node, sizes), compiled=False)
     # Sizes that shrink for ever come to an empty array, which is no argument.
     assert caught.value.diagnostics[0].rule.code in ("AL504", "AL510")
 
@@ -143,14 +143,16 @@ def test_one_size_shrinks_where_the_sum_does_not() -> None:
     text = "algorithm f(n: size, m: size, x: inout real[1]):\n    if n > 1:\n        x[0] += 1.0\n        f(n - 1, m + 5, x)\n"
     found = subject(text)
     for n in (1, 2, 7):
-        run = execute(found.module, found.node, generate(found.module, found.node, {"n": n, "m": 2}), compiled=False)
+        run = execute(
+            found.module, found.node, generate_arguments(found.module, found.node, {"n": n, "m": 2}), compiled=False
+        )
         assert found.cost().flops.at(n=n, m=2) == run.counts.flops == n - 1
 
 
 def test_sizes_shrink_in_lexicographic_order() -> None:
     for text, expected in ((LEXICOGRAPHIC, True), (UNPROVED["back and forth"], False)):
         module = load_text(text)
-        extracted = Derivation(module, False).recursions.extracted(module.algorithms["f"])
+        extracted = Derivation(module, False).recursions.extract_systems(module.algorithms["f"])
         function = extracted.function("work", True)
         assert function is not None
         assert always_terminates(function, ()) is expected
@@ -331,7 +333,7 @@ def test_bounds_that_the_sizes_break_are_refused(body: str, sizes: str) -> None:
 def test_bounds_that_some_data_breaks_are_not(body: str) -> None:
     found = subject(WHILE.format(body))
     found.cost()
-    assert not list(passed_bounds(found.module, found.node))
+    assert not list(exceeded_bounds(found.module, found.node))
 
 
 def test_bounds_on_grids() -> None:
@@ -411,7 +413,7 @@ def counting_programs(draw: st.DrawFn) -> tuple[str, bool]:
 def stopped_by(found: Algorithm, sizes: dict[str, int], seed: int) -> str | None:
     module, node = found.module, found.node
     try:
-        execute(module, node, generate(module, node, sizes, seed), compiled=False, steps=100_000)
+        execute(module, node, generate_arguments(module, node, sizes, seed), compiled=False, steps=100_000)
     except ArchlineError as caught:
         return caught.diagnostics[0].rule.code
     return None
@@ -424,7 +426,7 @@ def test_refused_bounds_are_broken_by_all_data_and_others_by_none_that_sizes_dec
 ) -> None:
     text, by_data = drawn_program
     found = subject(text)
-    failure = next(passed_bounds(found.module, found.node), None)
+    failure = next(exceeded_bounds(found.module, found.node), None)
     if failure is not None:
         assert {stopped_by(found, dict(failure.sizes), seed) for seed in range(6)} == {"AL508"}, text
     elif not by_data:
@@ -439,7 +441,7 @@ def test_the_standard_library_has_none() -> None:
         for algorithm in module.algorithms.values():
             assert endless_recursion(module, algorithm) is None
             assert misplaced_accesses(module, algorithm) == ()
-            assert not list(passed_bounds(module, algorithm))
+            assert not list(exceeded_bounds(module, algorithm))
 
 
 @settings(max_examples=drawn(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -456,7 +458,7 @@ def test_recursion_that_ends_is_never_refused(program: RecursiveProgram) -> None
 def test_programs_that_run_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
     assert not any(misplaced_accesses(module, algorithm) for algorithm in module.algorithms.values())
-    assert not any(list(passed_bounds(module, algorithm)) for algorithm in module.algorithms.values())
+    assert not any(list(exceeded_bounds(module, algorithm)) for algorithm in module.algorithms.values())
 
 
 def test_bounds_that_contradict_each_other_are_none() -> None:

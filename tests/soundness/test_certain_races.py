@@ -5,7 +5,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.checks.races import certain_races
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_target, load_text, stdlib_modules
@@ -195,7 +195,7 @@ def looping_programs(draw: st.DrawFn) -> str:
 def races_when_run(module: Module, sizes: dict[str, int]) -> bool:
     algorithm = module.algorithms["f"]
     try:
-        execute(module, algorithm, generate(module, algorithm, sizes), compiled=False)
+        execute(module, algorithm, generate_arguments(module, algorithm, sizes), compiled=False)
     except ArchlineError as stopped:
         return stopped.diagnostics[0].rule.code == "AL516"
     return False

@@ -240,7 +240,7 @@ def monomial_at(monomial: Monomial, point: Point) -> mpf:
 def test_bounds_hold_at_points(text: str, seed: int) -> None:
     expr, bounds = parse_expression(text), Bounds(lambda terms: None)
     try:
-        bounds.defined(expr)
+        bounds.require_defined(expr)
         upper, lower = bounds.upper(expr), bounds.lower(expr)
     except RejectedError:
         return

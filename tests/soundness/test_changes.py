@@ -104,7 +104,7 @@ def _check(row: r.CostChange, before: Nests, after: Nests, metric: str, values: 
     shown = tuple(each.counted(*size)[metric] for each in (before, after))
     assert row.values == {"old": str(shown[0]), "new": str(shown[1])}
     assert sign * (shown[1] - shown[0]) > 0
-    if row.extent != r.SHOWN:
+    if row.extent != r.AT_SHOWN_SIZES:
         least = 1 if row.extent == r.EVERYWHERE else 0
         assert all(sign * (other - one) >= least for one, other in values)
 

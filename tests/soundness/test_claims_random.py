@@ -10,8 +10,8 @@ import pytest
 
 from archline.api.claims import claims
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
-from archline.compare.orders import CostOrder, apart
-from archline.energy.formulas import value_of
+from archline.compare.orders import CostOrder, separate_parts
+from archline.energy.formulas import bound_value
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.values import evaluate
 from archline.language import syntax as s
@@ -97,7 +97,9 @@ def _held(lines: list[str]) -> int:
         if about.decided().outcome != "holds":
             continue
         held += 1
-        (left, right), parts = apart((about.formula(claim.left), about.formula(claim.right)), about.amounts.keys())
+        (left, right), parts = separate_parts(
+            (about.formula(claim.left), about.formula(claim.right)), about.amounts.keys()
+        )
         order = CostOrder(left, claim.relation, right, about.amounts, parts, about.sizes())
         for point in islice(order.sizes.points(), PLACES):
             ends = {name: each.ends(point) for name, each in about.amounts.items()}
@@ -110,7 +112,7 @@ def _held(lines: list[str]) -> int:
                     for name, each in {**known_parts, **dict(zip(ends, corner, strict=True))}.items()
                 }  # type: ignore[arg-type]
                 try:
-                    one, other = value_of(left, values), value_of(right, values)
+                    one, other = bound_value(left, values), bound_value(right, values)
                 except EvaluationError:
                     continue
                 if one.exact and other.exact:

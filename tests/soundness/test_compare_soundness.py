@@ -14,17 +14,17 @@ import pytest
 import scipy.sparse
 
 import archline as al
-from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge
+from archline.compare.verdicts import DEPENDS, EXECUTED, OPEN, PROVED, THIN, PointVerdict, judge_estimates
 from archline.costs.sizes import from_python
-from archline.energy.answers import numeric
+from archline.energy.answers import derive_numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.estimates import Estimate, estimate_amounts
 from archline.energy.machine_files import machine, machine_names
-from archline.energy.machines import Machine, parameter
-from archline.energy.models import model
+from archline.energy.machines import Machine, read_parameter
+from archline.energy.models import find_model
 from archline.energy.subjects import AlgorithmSubject
 from archline.execution.cache import CompactTrace, compact, optimal
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.results import Cache, RunCounts
 from archline.execution.run import execute
 from archline.expr.intervals import Interval
@@ -105,7 +105,7 @@ class Case:
         """Those of the derived bounds."""
         settings = Settings(self.cache, chosen_cache=True)
         first, second = (
-            numeric(subject(target), self.machine, model(self.model), from_python(at), settings).estimate
+            derive_numeric(subject(target), self.machine, find_model(self.model), from_python(at), settings).estimate
             for target, at in zip(self.targets, self.sizes, strict=True)
         )
         assert first is not None
@@ -121,7 +121,7 @@ class Case:
             amounts = {name: getattr(counts, name) for name in ("flops", "work", "span", "accesses")}
             ran = optimal(trace, self.cache.Z // self.cache.L)
             amounts |= {"io": ran.io, "bytes": (ran.io + ran.writebacks) * self.cache.L * 8}
-            found.append(estimate_of(model(self.model), self.machine, {**amounts, **words}))
+            found.append(estimate_amounts(find_model(self.model), self.machine, {**amounts, **words}))
         return found
 
 
@@ -165,7 +165,7 @@ def arguments(target: str, sizes: dict[str, int], order: str, seed: int, regular
         values, found = stored(seed, target)
         assert found == sizes
         return values
-    values = generate(*subject(target).algorithm.executed, sizes, seed)
+    values = generate_arguments(*subject(target).algorithm.executed, sizes, seed)
     if order:
         values["a"] = np.sort(values["a"])[:: 1 if order == "rising" else -1].copy()
     if regular:
@@ -199,7 +199,7 @@ ICE = tuple(name for name in machine_names() if name.startswith("ice/"))
 def on(name: str) -> Machine:
     """A machine; where its static power is not known, one that ratios do not depend on."""
     found = machine(name)
-    return found if "pi0" in found.quantities else found.with_parameters({"pi0": parameter("pi0", "1")})
+    return found if "pi0" in found.quantities else found.with_parameters({"pi0": read_parameter("pi0", "1")})
 
 
 def case(number: int) -> Case:
@@ -248,7 +248,7 @@ def test_verdicts_are_not_contradicted_by_runs(start: int) -> None:
         question = case(number)
         estimates = question.estimates()
         for by in ("energy", "time"):
-            verdict = judge(*estimates, by)
+            verdict = judge_estimates(*estimates, by)
             assert verdict.verdict in (PROVED, THIN, OPEN)
             decided += verdict.decided
             for one in question.executed(0):
@@ -271,7 +271,7 @@ def test_a_planted_verdict_is_noticed() -> None:
     noticed = 0
     for number in range(27):
         question = case(number)
-        verdict = judge(*question.estimates(), "energy")
+        verdict = judge_estimates(*question.estimates(), "energy")
         one, other = (exact(question.executed(which)[0].energy) for which in (0, 1))
         assert not contradicted(verdict, one, other)
         if not verdict.decided:

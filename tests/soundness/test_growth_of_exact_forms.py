@@ -16,7 +16,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.growth.counterexample import Divergence
 from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.language import syntax as s
@@ -43,7 +43,7 @@ def _quotients(form, order: str, where: str, names: tuple[str, ...], scale: int)
     ways = [[3, 8, *(scale + each for each in range(0, 12, 5)), scale**2 + 7] for _ in names]
     points = [dict(zip(names, sizes, strict=True)) for sizes in product(*ways)]
     cases = [parse_facts(each) for each in where.split(" or ")] if where else [()]
-    inside = [each for each in points if any(all(holds(fact, each) for fact in case) for case in cases)]
+    inside = [each for each in points if any(all(evaluate_fact(fact, each) for fact in case) for case in cases)]
     return [evaluate(form, each) / _number(order, each) for each in inside]
 
 

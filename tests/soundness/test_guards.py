@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.loader import load_text
@@ -33,7 +33,7 @@ def check_guards(program: GuardedProgram) -> int:
     compared = 0
     for values in POINTS:
         at = dict(zip(program.sizes, values, strict=False))
-        run = execute(module, algorithm, generate(module, algorithm, at, seed=1), compiled=False)
+        run = execute(module, algorithm, generate_arguments(module, algorithm, at, seed=1), compiled=False)
         for metric in metrics:
             cost, ends = costs[metric], [with_all[metric], without[metric]]
             assert cost.lower is not None, (metric, cost.reason, program.guarded)

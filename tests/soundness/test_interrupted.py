@@ -19,7 +19,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import ends_at
 from archline.claims.decide import decide_claims
 from archline.execution.cache import optimal
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.expr.text import format_expression
 from archline.language.loader import load_text
@@ -56,7 +56,7 @@ def test_counts_of_guarded_programs(seed, readings):
         costs = derive(module, algorithm)
     for values in ((1, 1, 1), (3, 2, 1), (5, 5, 1), (7, 8, 2)):
         at = dict(zip(program.sizes, values, strict=False))
-        run = execute(module, algorithm, generate(module, algorithm, at, seed=1), compiled=False)
+        run = execute(module, algorithm, generate_arguments(module, algorithm, at, seed=1), compiled=False)
         if not program.on_grid:
             assert_agreement(costs, run, text)
         for metric in ("flops", "work", "words", "messages") if program.on_grid else ():

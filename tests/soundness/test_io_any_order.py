@@ -23,7 +23,7 @@ from archline.claims.optimality import optimality_regimes
 from archline.execution.cache import compact, optimal
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.growth.is_big_o import Proved, is_O
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
@@ -203,11 +203,11 @@ def test_factors_hold_at_sizes(target: str) -> None:
         sizes = {name: round(2 ** source.uniform(1.6, 11)) for name in costs.parameters}
         line = round(2 ** source.uniform(0, 6))
         point = {**sizes, "L": line, "Z": line * round(2 ** source.uniform(0, 16))}
-        if not all(holds(fact, point) for fact in under):
+        if not all(evaluate_fact(fact, point) for fact in under):
             continue
         upper, below = cost.ends(point)[1], cost.orderless.at(point)
         for regime in near.regimes:
-            if regime.factor is None or (regime.when and not holds(parse_facts(regime.when)[0], point)):
+            if regime.factor is None or (regime.when and not evaluate_fact(parse_facts(regime.when)[0], point)):
                 continue
             tried += 1
             factor = value_of(parse_expression(regime.factor), point)

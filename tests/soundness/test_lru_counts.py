@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
 from archline.analysis.cache.lru.client import LruUnavailable, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, at_least, value_at
-from archline.analysis.cache.lru.schedule import problem
+from archline.analysis.cache.lru.distribution import LruCounts, optimal_miss_bound, value_at
+from archline.analysis.cache.lru.schedule import build_problem
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE
-from archline.execution.codegen.writer import AT_ONCE
+from archline.execution.codegen.writer import LRU_BATCH
 from archline.execution.results import Cache
 from archline.execution.run import execute
 from archline.ir.tree import UntracedError
@@ -68,7 +68,7 @@ def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
     """The counts, without a process of their own."""
     from archline.analysis.cache.lru.count import count_by_distance
 
-    return pickle.loads(pickle.dumps(count_by_distance(problem(module, algorithm, point))))
+    return pickle.loads(pickle.dumps(count_by_distance(build_problem(module, algorithm, point))))
 
 
 def of(text: str) -> tuple[Module, s.Algorithm]:
@@ -218,7 +218,7 @@ def test_lru_bounds_optimal_replacement(seed: int) -> None:
     for capacity in range(1, trace.distinct + 1):
         best = optimal(trace, capacity).io
         for lines in range(capacity, trace.distinct + 2):
-            found = at_least(lru(trace, lines).io, lines, capacity)
+            found = optimal_miss_bound(lru(trace, lines).io, lines, capacity)
             assert found <= best
             # The theorem for caches that begin empty.
             assert found * lines >= lru(trace, lines).io * (lines - capacity + 1)
@@ -228,9 +228,9 @@ def test_the_bound_is_attained() -> None:
     """C + 1 lines in turn: LRU with C' = C + 1 has them all, one of C lines fetches at every access, the optimum once
     in C accesses."""
     trace = compact(np.array(list(range(5)) * 100))
-    assert at_least(lru(trace, 4).io, 4, 4) == 4 + 124
+    assert optimal_miss_bound(lru(trace, 4).io, 4, 4) == 4 + 124
     assert optimal(trace, 4).io == 4 + 124
-    assert at_least(0, 4, 2) == 0
+    assert optimal_miss_bound(0, 4, 2) == 0
 
 
 @with_isl
@@ -263,7 +263,7 @@ def test_time_and_memory_are_limited() -> None:
 def test_what_is_refused_says_where(target: str) -> None:
     module, algorithm = load(target)
     with pytest.raises(UntracedError) as found:
-        problem(module, algorithm, {"L": 8})
+        build_problem(module, algorithm, {"L": 8})
     assert found.value.reason
     assert found.value.span.line >= algorithm.span.line
 
@@ -279,7 +279,7 @@ def test_what_is_refused_says_where(target: str) -> None:
 )  # fmt: skip
 def test_reasons(text: str, reason: str, line: int) -> None:
     with pytest.raises(UntracedError) as found:
-        problem(*of(text), {"L": 8})
+        build_problem(*of(text), {"L": 8})
     assert reason in found.value.reason
     assert found.value.span.line == line
 
@@ -369,7 +369,7 @@ def test_rings_of_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     counted = partial(execute, module, module.algorithms["f"], progress=False)
     lines = st.integers(1, 60), st.integers(1, 9)
 
-    @given(st.integers(1, 9), st.integers(1, 9), *lines, st.sampled_from([AT_ONCE, SPARE]), st.integers(0, 2**32 - 1))
+    @given(st.integers(1, 9), st.integers(1, 9), *lines, st.sampled_from([LRU_BATCH, SPARE]), st.integers(0, 2**32 - 1))
     def check(n: int, m: int, capacity: int, line: int, spare: int, seed: int) -> None:
         monkeypatch.setattr(streamed, "SPARE", spare)
         source = np.random.default_rng(seed)

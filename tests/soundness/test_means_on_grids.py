@@ -10,11 +10,11 @@ import pytest
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.communication.derive import recurrences_of
-from archline.analysis.communication.place import Average, at_start
-from archline.analysis.communication.recursion import Stretches
+from archline.analysis.communication.place import Average, position_at_start
+from archline.analysis.communication.recursion import StretchCosts
 from archline.analysis.communication.walk import ProcessorCosts
 from archline.analysis.cost import ends_at
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.ir.amounts import KnownAmount
 from archline.language.diagnostics import ArchlineError
@@ -54,8 +54,8 @@ def means_of(text: str) -> tuple[dict[str, KnownAmount], object]:
     """What the mean spends at least, by metric, and the module."""
     module = load_text(text)
     algorithm = list(module.algorithms.values())[-1]
-    place = at_start(module, algorithm, None)
-    walk = ProcessorCosts(module, recurrences_of(module, Stretches(module, False)))
+    place = position_at_start(module, algorithm, None)
+    walk = ProcessorCosts(module, recurrences_of(module, StretchCosts(module, False)))
     found = walk.algorithm(algorithm, replace(place, average=Average()))
     restore = place.facts.restore
     amounts = {name: KnownAmount(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
@@ -70,7 +70,7 @@ def test_no_run_is_below_its_mean(seed: int) -> None:
     algorithm = list(module.algorithms.values())[-1]
     for point in program.points[:3]:
         try:
-            ran = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+            ran = execute(module, algorithm, generate_arguments(module, algorithm, point, seed=1), compiled=False)
         except ArchlineError:
             continue
         for metric, mean in means.items():

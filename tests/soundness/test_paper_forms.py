@@ -66,12 +66,12 @@ def test_a_symbolic_form_has_the_value_of_the_expression(text: str, seed: int) -
     point = somewhere(seed)
     expected = value(text, point)
     try:
-        form = forms.form(parse_expression(text))
+        form = forms.build_form(parse_expression(text))
     except ZeroDivisionError:
         return
     if expected is None or form.has(*undefined()):
         return
-    found = value(forms.text(form), point)
+    found = value(forms.format_form(form), point)
     assert found is None or abs(found - expected) <= 1e-6 * max(1, abs(expected))
 
 
@@ -80,12 +80,12 @@ def test_a_symbolic_form_has_the_value_of_the_expression(text: str, seed: int) -
 def test_what_vanishes_is_0_and_a_sign_is_that_of_the_value(left: str, right: str, seed: int) -> None:
     point = somewhere(seed)
     values = value(left, point), value(right, point)
-    form = forms.form(parse_expression(f"{left} - ({right})"))
+    form = forms.build_form(parse_expression(f"{left} - ({right})"))
     if None in values or form.has(*undefined()):
         return
     gap = values[0] - values[1]  # type: ignore[operator]
     scale = 1e-6 * max(1.0, *map(abs, values))  # type: ignore[arg-type]
-    if forms.vanishes(form):
+    if forms.is_zero(form):
         assert abs(gap) <= scale
     sign = forms.sign(form)
     assert sign is None or sign * gap >= -scale

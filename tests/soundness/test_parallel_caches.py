@@ -22,9 +22,9 @@ from archline.execution.cache import (
     optimal,
     private_caches,
 )
-from archline.execution.cache.schedules import deal
-from archline.execution.cache.stealing import steal
-from archline.execution.cache.strands import Assignment, Structure, structure
+from archline.execution.cache.schedules import deal_iterations
+from archline.execution.cache.stealing import simulate_stealing
+from archline.execution.cache.strands import Assignment, Structure, match_events
 
 # The first example of a test may compile a kernel.
 untimed = settings(deadline=None)
@@ -160,7 +160,7 @@ class Recorded:
 
     @property
     def structure(self) -> Structure:
-        return structure(self.log, len(self.lines))
+        return match_events(self.log, len(self.lines))
 
 
 def record(program: Body) -> Recorded:
@@ -219,8 +219,8 @@ schedules = st.one_of(serial_orders, st.builds(WorkStealing, st.integers(0, 99))
 
 def assign(schedule: Schedule, shape: Structure, processors: int) -> Assignment:
     if isinstance(schedule, WorkStealing):
-        return steal(schedule, shape, processors)
-    return deal(schedule, shape, processors)
+        return simulate_stealing(schedule, shape, processors)
+    return deal_iterations(schedule, shape, processors)
 
 
 def executed(assignment: Assignment) -> list[list[int]]:
@@ -297,14 +297,14 @@ def nest(trips: int, *lines: int) -> Loop:
 def test_static_gives_contiguous_blocks_of_the_outermost_loop() -> None:
     program = (Run((1,)), Loop(tuple((nest(2, k), Spawn((Run((k,)),))) for k in range(5))), Run((2,)))
     recorded = record(program)
-    assignment = deal(StaticSchedule(), recorded.structure, 2)
+    assignment = deal_iterations(StaticSchedule(), recorded.structure, 2)
     # Iterations 0, 1, 2 of 5 on processor 0 (k * 2 // 5 == 0), 3 and 4 on processor 1; three accesses each.
     assert executed(assignment) == [[0, *range(1, 10), 16], list(range(10, 16))]
 
 
 def test_chunks_are_dealt_in_turn() -> None:
     recorded = record((nest(7, 5),))
-    assignment = deal(Chunked(2), recorded.structure, 3)
+    assignment = deal_iterations(Chunked(2), recorded.structure, 3)
     assert executed(assignment) == [[0, 1, 6], [2, 3], [4, 5]]
 
 
@@ -334,20 +334,20 @@ def test_thieves_take_the_oldest_continuation_and_loops_halve() -> None:
     recorded = record((nest(4, *range(100)),))
     for seed in range(5):
         halves = [list(range(200)), list(range(200, 400))]
-        assert executed(steal(WorkStealing(seed), recorded.structure, 2)) == halves
+        assert executed(simulate_stealing(WorkStealing(seed), recorded.structure, 2)) == halves
 
 
 def test_a_release_waits_for_the_spawned_readers_of_the_array() -> None:
     block = Local(1, (Spawn((Run((-1,) * 50),)), Run((2,) * 5)))
     recorded = record((block, Run((3,) * 7)))
-    orders = executed(steal(WorkStealing(0), recorded.structure, 2))
+    orders = executed(simulate_stealing(WorkStealing(0), recorded.structure, 2))
     assert orders == [[*range(50), *range(55, 62)], list(range(50, 55))]
 
 
 def test_the_last_child_goes_on_behind_the_sync() -> None:
     """The continuation is stolen and short; its thief waits at the sync, and the child's worker passes it."""
     recorded = record((Spawn((Run((1,) * 50),)), Run((2,) * 5), Sync(), Run((3,) * 7)))
-    assignment = steal(WorkStealing(0), recorded.structure, 2)
+    assignment = simulate_stealing(WorkStealing(0), recorded.structure, 2)
     assert executed(assignment) == [[*range(50), *range(55, 62)], list(range(50, 55))]
 
 

@@ -11,7 +11,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.cost import Cost
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language.loader import load_text
 from case_programs import SIZES, case_program_from_seed
 from effort import drawn
@@ -29,7 +29,7 @@ def assert_pieces(cost: Cost, point: dict[str, int]) -> None:
     having = [piece for piece in cost.pieces if piece.where.contains(point)]
     assert len(having) == 1, (cost.metric, point)
     (piece,) = having
-    assert all(holds(fact, point) for fact in piece.where.facts)
+    assert all(evaluate_fact(fact, point) for fact in piece.where.facts)
     low, high = (evaluate(form, point) for form in (cost.lower, cost.upper))
     lowers, uppers = (
         [evaluate(bound.value, point) for bound in bounds if bound.where.contains(point)]

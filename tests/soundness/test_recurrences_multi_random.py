@@ -13,7 +13,7 @@ from math import log
 import pytest
 from flint import arb
 
-from archline.algebra.evaluate.formulas import WIDE, EvaluationRefusedError
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, EvaluationRefusedError
 from archline.expr.text import format_expression
 from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.logspace.solve import solve_multi
@@ -103,7 +103,7 @@ def claimed(answer: SolvedGrowth, sizes: tuple[str, ...]) -> RealRecurrence:
 
 def ratio(problem: RealRecurrence, growth: RealRecurrence, point: dict[str, float]) -> float:
     """log2 of the recurrence's value over the growth claimed."""
-    value, other = (arb(Evaluator(each, point, WIDE).at(point)) for each in (problem, growth))
+    value, other = (arb(Evaluator(each, point, BALL_ARITHMETIC).at(point)) for each in (problem, growth))
     assert value > 0
     assert other > 0
     return float((value / other).log()) / log(2)

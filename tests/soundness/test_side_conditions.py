@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.printer import format_fact
@@ -114,7 +114,13 @@ def programs(draw: st.DrawFn) -> str:
 def stops(found: Algorithm, sizes: dict[str, int]) -> str | None:
     """The code with which a run ends, if it fails."""
     try:
-        execute(found.module, found.node, generate(found.module, found.node, sizes), compiled=False, progress=False)
+        execute(
+            found.module,
+            found.node,
+            generate_arguments(found.module, found.node, sizes),
+            compiled=False,
+            progress=False,
+        )
     except ArchlineError as problem:
         return problem.diagnostics[0].rule.code
     return None

@@ -13,7 +13,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.cli.main import main
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from effort import drawn
@@ -137,7 +137,7 @@ def compared(program: Recursive) -> tuple[int, int]:
     algorithm = list(module.algorithms.values())[-1]
     number = unknown = 0
     for point in program.points:
-        ran = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+        ran = execute(module, algorithm, generate_arguments(module, algorithm, point, seed=1), compiled=False)
         held, missing = assert_holds(derived[-1], ran.counts, {**point, **ran.sizes}, program.text)
         number, unknown = number + held, unknown + missing
     return number, unknown

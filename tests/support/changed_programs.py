@@ -10,7 +10,7 @@ from pathlib import Path
 
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.parser import chunks, parse_program
+from archline.language.parser import parse_program, split_items
 from archline.resources import resource
 
 WORD = re.compile(r'"[^"\n]*"|#.*|\b[A-Za-z_]\w*\b(?!\()')
@@ -26,7 +26,7 @@ def library() -> list[Path]:
 # Edits that change nothing
 def unchanged(text: str, random: random.Random) -> str:
     """A program that costs the same: other names, another order of algorithms, other comments and spaces."""
-    found = ["\n".join(lines).rstrip() + "\n" for _, lines in chunks(Source("", text))]
+    found = ["\n".join(lines).rstrip() + "\n" for _, lines in split_items(Source("", text))]
     uses = [each for each in found if each.startswith("use")]
     others = [each for each in found if not each.startswith(("use", "claim"))]
     random.shuffle(others)
@@ -38,10 +38,10 @@ def _renamed(text: str, random: random.Random) -> str:
     (item,) = parse_program(Source("", text)).items
     if not isinstance(item, s.Algorithm):
         return text
-    names = {each.name for each in item.parameters} | {each.name for each in item.grid} | s.set_names(item.body)
+    names = {each.name for each in item.parameters} | {each.name for each in item.grid} | s.find_set_names(item.body)
     names |= {each.id for part in item.parameters for each in s.nodes(part) if isinstance(each, s.Name)}
     methods = {word for node in s.nodes(item.body) if isinstance(node, s.Clause) for word in s.names(node.values)}
-    names -= {*CONTEXTUAL, *(methods - s.set_names(item.body)), "P", "Z", "L", "K", "pi"}
+    names -= {*CONTEXTUAL, *(methods - s.find_set_names(item.body)), "P", "Z", "L", "K", "pi"}
     chosen = [name for name in sorted(names) if random.random() < 0.7]
     free = [each for each in (f"{letter}{number}" for letter, number in product("qwa", range(50))) if each not in text]
     fresh = random.sample(free, len(chosen))
@@ -68,7 +68,7 @@ def _commented(text: str, random: random.Random) -> str:
 def one_more_flop(text: str) -> str:
     """A program of which each algorithm does one flop more, before its last statement."""
     found: list[str] = []
-    for _, lines in chunks(Source("", text)):
+    for _, lines in split_items(Source("", text)):
         if lines[0].startswith("algorithm"):
             last = max(at for at, line in enumerate(lines) if re.match(r" {4}(?!elif|else)[^ #)\]]", line))
             lines = [*lines[:last], "    local one_more: real = 1.0 + 1.0", *lines[last:]]

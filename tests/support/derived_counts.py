@@ -9,7 +9,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.bounds import Piece
 from archline.analysis.cost import Cost, Costs
 from archline.execution.results import Run
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 
 
 def assert_agreement(costs: Costs, run: Run, text: str) -> None:
@@ -38,4 +38,6 @@ def assert_agreement(costs: Costs, run: Run, text: str) -> None:
 
 def piece_at(cost: Cost, sizes: Mapping[str, int | Fraction]) -> Piece | None:
     """The first piece whose written condition holds; None where there is none."""
-    return next((piece for piece in cost.by_case if all(holds(fact, sizes) for fact in piece.where.facts)), None)
+    return next(
+        (piece for piece in cost.by_case if all(evaluate_fact(fact, sizes) for fact in piece.where.facts)), None
+    )

@@ -18,7 +18,7 @@ from pathlib import Path
 from archline.algebra.evaluate.exact import evaluate as derived_at
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.expr.values import evaluate as value_at
@@ -108,7 +108,7 @@ def points(subject: Algorithm) -> list[Point]:
         values = dict(zip(wanted, drawn, strict=True))
         sizes = {name: value for name, value in values.items() if name not in names.amounts}
         try:
-            arguments = generate(subject.module, subject.node, sizes, seed=sum(drawn))
+            arguments = generate_arguments(subject.module, subject.node, sizes, seed=sum(drawn))
         except ArchlineError:
             continue
         found.append(Point(values, {**arguments, **{name: values[name] for name in values.keys() - sizes.keys()}}))

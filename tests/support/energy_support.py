@@ -10,18 +10,20 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.estimates import Estimate, estimate_amounts
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Model
-from archline.energy.models import model, models
+from archline.energy.models import find_model, load_models
 from archline.energy.quantities import QUANTITIES
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError, Diagnostic
 
 Number = int | str | Fraction
-VARIANTS = [model(name) for each in models() for name in (each.name, *(f"{each.name}+{o}" for o in each.options))] + [
-    model("roofline+cap+cache"),
-    model("roofline+cache+cap"),
+VARIANTS = [
+    find_model(name) for each in load_models() for name in (each.name, *(f"{each.name}+{o}" for o in each.options))
+] + [
+    find_model("roofline+cap+cache"),
+    find_model("roofline+cache+cap"),
 ]
 """Every model, with each of its options and with two of them."""
 
@@ -104,7 +106,7 @@ def inputs_of(chosen: Model) -> tuple[str, ...]:
 
 def values(chosen: str, on: Machine, /, **amounts: Any) -> dict[str, Any]:
     """The exact answers of a model (all but some roots and logarithms), and what binds."""
-    estimate = estimate_of(model(chosen), on, amounts)
+    estimate = estimate_amounts(find_model(chosen), on, amounts)
     found = {name: each.lower for name, each in answers(estimate).items() if each is not None and each.exact}
     return {**found, "binds": estimate.binds}
 

@@ -29,7 +29,7 @@ from archline.expr.values import evaluate_static
 from archline.ir.factored import UnboundedError
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.loader import load_text
 from archline.language.model import Module
 from stdlib_cases import CASES, Case, load
@@ -61,7 +61,7 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    if recurses(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
+    if is_recursive(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
         return known
     cost = io_of(module, algorithm)
     if cost.ends is not None:
@@ -144,7 +144,7 @@ class Subject:
     @property
     def recursive(self) -> bool:
         """Whether it calls itself, or an algorithm that does."""
-        return recurses(self.module, self.algorithm)
+        return is_recursive(self.module, self.algorithm)
 
     def trace(self, arguments: Arguments, line: int, compiled: bool | None = False) -> tuple[Sizes, CompactTrace]:
         """The sizes of a run and the lines that it accesses."""

@@ -113,11 +113,11 @@ class _Matrix:
         for _ in range(1 if slow else source.randrange(1, 4)):
             body += self._call(slow)
             if source.random() < 0.6:
-                body += self._walk()
+                body += self._find_walk()
         return [
             f"algorithm main(A: inout real[n, m]{self._layout}):",
             f"    if n <= {source.choice((1, 2, 3))} or m <= {source.choice((1, 2, 4))}:",
-            *indented(indented(self._walk())),
+            *indented(indented(self._find_walk())),
             "    else:",
             *indented(indented(body)),
         ]
@@ -135,7 +135,7 @@ class _Matrix:
             rows, columns = rows.replace("0..n step 2", "0..h"), columns.replace("0..m step 2", "g..m")
         return [f"main(A[{rows}, {columns}])"]
 
-    def _walk(self) -> Lines:
+    def _find_walk(self) -> Lines:
         source = self._source
         places = [
             "A[i, j]",

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 from archline.execution import distributed
-from archline.execution.data import generate
-from archline.execution.mpiexec import started_rank
+from archline.execution.data import generate_arguments
+from archline.execution.mpiexec import find_rank
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -275,7 +275,7 @@ def _job(module: Module, case: Case, sizes: Mapping[str, int], p: int) -> Job:
     algorithm = module.visible[case.algorithm]
     symbols = {symbol: sizes[symbol] for symbol in ("K", "f") if symbol in sizes}
     own = {size: value for size, value in sizes.items() if size not in symbols}
-    data = generate(module, algorithm, {**own, "P": p}, seed=1)
+    data = generate_arguments(module, algorithm, {**own, "P": p}, seed=1)
     return module, algorithm, {**data, **symbols}, {"compiled": False, **case.options}
 
 
@@ -310,5 +310,5 @@ def dies_on_one(a: float) -> float:
 if __name__ == "__main__":
     distributed.PLAIN_STEPS = PLAIN_STEPS
     found = outcomes(pickle.loads(Path(sys.argv[1]).read_bytes()), engine="mpi", timeout=0.2)
-    if started_rank() == 0:
+    if find_rank() == 0:
         Path(sys.argv[2]).write_bytes(pickle.dumps(found))

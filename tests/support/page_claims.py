@@ -13,7 +13,7 @@ import archline as al
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.costs.sizes import from_python
-from archline.expr.values import ends, evaluate, holds
+from archline.expr.values import bounds_of_value, evaluate, evaluate_fact
 from archline.language.metrics import METRICS
 from archline.language.parser import parse_expression
 from archline.report import documents
@@ -214,10 +214,10 @@ def form_ends(cost: Mapping[str, Any], point: Mapping[str, Fraction]) -> tuple[F
     """The values of the forms of a cost in JSON: those of the first case that applies, or the least upper bound."""
 
     def value(text: str) -> Fraction:
-        return ends(evaluate(parse_expression(text), point))[0]
+        return bounds_of_value(evaluate(parse_expression(text), point))[0]
 
     def applies(entry: Mapping[str, str]) -> bool:
-        return entry["when"] == OTHERWISE or bool(holds(parse_expression(entry["when"]), point))
+        return entry["when"] == OTHERWISE or bool(evaluate_fact(parse_expression(entry["when"]), point))
 
     # Cases of the sizes end with `otherwise`, and bounds by the cache follow.
     conditions = [entry["when"] for entry in cost["regimes"]]

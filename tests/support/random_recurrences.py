@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 from itertools import pairwise
 
-from archline.algebra.evaluate.formulas import WIDE, CompiledFormula, EvaluationRefusedError, NoValueError
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, CompiledFormula, EvaluationRefusedError, NoValueError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.evaluate import Evaluator
 from archline.recurrences.asymptotic.problem import RealRecurrence
@@ -156,14 +156,14 @@ def disagreement(problem: RealRecurrence, growth: str) -> str | None:
     log(n), shrinks, is small, or has both signs. A wrong power of n or of log(n) makes it stay as it is, or grow.
     """
     claim = parse_expression(growth)
-    evaluator = Evaluator(problem, SYMBOLS, WIDE, limit=15_000)
+    evaluator = Evaluator(problem, SYMBOLS, BALL_ARITHMETIC, limit=15_000)
     averages: list[float] = []
     doublings: list[float] = []
     for sizes in scales(problem):
         ratios = []
         for size in sizes:
             value = evaluator.of("T", size)
-            ratio = value / CompiledFormula(claim, WIDE, exact_logs=False).at({"n": size, **SYMBOLS})
+            ratio = value / CompiledFormula(claim, BALL_ARITHMETIC, exact_logs=False).at({"n": size, **SYMBOLS})
             if not ratio > 0:
                 return f"the ratio at {size} is {ratio}"
             ratios.append(float(ratio.log().mid()) / math.log(2))

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs, ends_at
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
@@ -54,7 +54,7 @@ def assert_between(text: str, points: Iterable[Point]) -> tuple[int, int]:
     runs = refused = 0
     for point in points:
         try:
-            ran = execute(module, algorithm, generate(module, algorithm, point, seed=1), compiled=False)
+            ran = execute(module, algorithm, generate_arguments(module, algorithm, point, seed=1), compiled=False)
         except ArchlineError:
             refused += 1
             continue

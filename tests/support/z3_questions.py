@@ -152,7 +152,7 @@ def asked_of_z3(proved: Proved) -> str:
     counterexample to facts of which some are none, which says nothing.
     """
     z3 = pytest.importorskip("z3", reason="the extra `verify` is not installed: no second witness of proofs by z3")
-    question, facts = _Question(z3), proved.facts.oldest(proved.value.names)
+    question, facts = _Question(z3), proved.facts.without_younger_symbols(proved.value.names)
     try:
         below = question.sign(proved.value) < 0
     except UntranslatableError:

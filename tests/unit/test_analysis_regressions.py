@@ -8,7 +8,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide_claims
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_text
 from effort import long
@@ -121,7 +121,7 @@ def test_derived_agrees_with_executed(name: str) -> None:
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
     for point in points:
-        run = execute(module, algorithm, generate(module, algorithm, point), compiled=False)
+        run = execute(module, algorithm, generate_arguments(module, algorithm, point), compiled=False)
         for cost in costs:
             if cost.lower is None or cost.upper is None:
                 continue

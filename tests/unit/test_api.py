@@ -21,7 +21,7 @@ import archline as al
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.sympy_bridge import to_sympy
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.expr.intervals import EvaluationError
 from effort import drawn, some
 from stdlib_targets import TRIED, report
@@ -344,7 +344,7 @@ def test_a_run_of_sizes_alone_generates_its_data() -> None:
     algorithm = al.algorithm("dense.matmul::matmul_basic")
     sizes = {"n": 4, "m": 5, "p": 6}
     run = algorithm.run(**sizes, cache=al.Cache(Z=64, L=8), seed=3)
-    data = generate(algorithm.module, algorithm.node, sizes, 3)
+    data = generate_arguments(algorithm.module, algorithm.node, sizes, 3)
     given = algorithm.run(data, cache=al.Cache(Z=64, L=8))
     assert run.sizes == given.sizes == sizes
     assert run.counts == given.counts

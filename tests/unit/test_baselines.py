@@ -178,7 +178,7 @@ def test_what_cannot_be_compared_is_said(tmp_path: Path, monkeypatch: pytest.Mon
 
     (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
     written(tmp_path, **{name: text.replace("0", "1") for name, text in BOTH.items()})
-    monkeypatch.setattr(changes, "compared", refuse)
+    monkeypatch.setattr(changes, "compare_versions", refuse)
     with pytest.raises(ArchlineError, match=r"costs of `scale.algo::scale` cannot be compared: no size is `n`"):
         changed(tmp_path)
     with contextlib.chdir(tmp_path):

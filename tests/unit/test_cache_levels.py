@@ -17,10 +17,10 @@ from archline.api.modules import loads
 from archline.api.pictures import roofline
 from archline.api.running import run
 from archline.energy.caches import Settings
-from archline.energy.estimates import estimate_of, usual_model
+from archline.energy.estimates import estimate_amounts, find_default_model
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
-from archline.energy.models import model, models
+from archline.energy.models import find_model, load_models
 from archline.execution.results import Cache
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
@@ -101,7 +101,7 @@ def test_what_is_wrong_with_levels(
 
 
 def test_the_page_of_a_machine_has_a_row_for_each_level(tmp_path: Path) -> None:
-    shown = machine_page(of_text(tmp_path, SHEET), models(), 200)
+    shown = machine_page(of_text(tmp_path, SHEET), load_models(), 200)
     rows = [line.split("  ") for line in shown.splitlines() if line.startswith(("  level", "  L"))]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["level", "capacity", "line", "bandwidth", "energy", "shared by cores"],
@@ -135,9 +135,9 @@ def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
     """Choi et al. 2013, section V-C: 187 pJ/B on the GTX 580, beside eps_flop = 99.7 pJ and eps_mem = 513 pJ/B."""
     gpu = with_values("gtx-580@single", "eps_cache=187 pJ/B")
     amounts = {**AMOUNTS, "traffic": AMOUNTS["traffic"] * scale}
-    paper = estimate_of(model(f"roofline{more}+cache"), gpu, amounts)
-    ours = estimate_of(
-        model(f"roofline{more}+levels"), with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts
+    paper = estimate_amounts(find_model(f"roofline{more}+cache"), gpu, amounts)
+    ours = estimate_amounts(
+        find_model(f"roofline{more}+levels"), with_values(gpu, "L1_capacity=1 MiB", "L1_energy=187 pJ/B"), amounts
     )
     assert ours.time == paper.time
     assert abs(float(ours.energy.lower / paper.energy.lower) - 1) < 1e-9
@@ -154,15 +154,17 @@ def test_one_level_is_the_papers_energy_of_caches(more: str, scale: F) -> None:
 def test_the_slowest_level_binds(tmp_path: Path) -> None:
     two = of_text(tmp_path, SHEET)
     # 24 GB of accesses at 400 GB/s; L2 has no bandwidth; 1 GB at 20 GB/s; 10^9 flops at 100 Gflop/s.
-    found = estimate_of(
-        model("roofline+levels"), two, {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 10**9}
+    found = estimate_amounts(
+        find_model("roofline+levels"),
+        two,
+        {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 10**9},
     )
     assert {name: each.lower for name, each in found.sides.items()} == {
         "computation": F(1, 100), "L1": F(24, 400), "memory": F(1, 20),
     }  # fmt: skip
     assert (found.binds, found.time and found.time.lower) == ("L1", F(24, 400))
-    faster = estimate_of(
-        model("roofline+levels"),
+    faster = estimate_amounts(
+        find_model("roofline+levels"),
         with_values(two, "L2_bandwidth=50 GB/s"),
         {"flops": 10**9, "accesses": 3 * 10**9, "L1_bytes": 5 * 10**9, "bytes": 1},
     )
@@ -178,14 +180,14 @@ def test_the_slowest_level_binds(tmp_path: Path) -> None:
 )
 def test_two_energies_of_the_caches_are_refused(named: str, said: str) -> None:
     with pytest.raises(ArchlineError, match="AL459") as problem:
-        model(named)
+        find_model(named)
     assert said in str(problem.value)
 
 
 def test_machines_without_levels_are_refused() -> None:
     for given_, missing in ((), "L1_capacity"), (("L1_capacity=1MiB", "L3_bandwidth=1TB/s"), "L3_capacity"):
         with pytest.raises(ArchlineError, match=f"AL458.*lacks `{missing}`"):
-            estimate_of(model("roofline+levels"), with_values("gtx-580", *given_), AMOUNTS)
+            estimate_amounts(find_model("roofline+levels"), with_values("gtx-580", *given_), AMOUNTS)
 
 
 TRIPLE = "dense.matmul::matmul_basic"
@@ -347,23 +349,25 @@ def test_comparisons_take_levels(tmp_path: Path) -> None:
 def test_the_usual_model_is_the_first_that_a_machine_feeds(tmp_path: Path) -> None:
     two = of_text(tmp_path, SHEET)
     plain = of_text(tmp_path, SHEET.split("[level")[0])
-    assert usual_model([two], at_sizes=True).name == "roofline+levels"
-    assert usual_model([two], at_sizes=False).name == "roofline"
-    assert usual_model([plain], at_sizes=True).name == "roofline"
-    assert usual_model([two, plain], at_sizes=True).name == "roofline"
+    assert find_default_model([two], at_sizes=True).name == "roofline+levels"
+    assert find_default_model([two], at_sizes=False).name == "roofline"
+    assert find_default_model([plain], at_sizes=True).name == "roofline"
+    assert find_default_model([two, plain], at_sizes=True).name == "roofline"
     for fed in ("gtx-580", "xeon-e5-2650l-v3"):
-        assert usual_model([machine(fed)], at_sizes=True).name == "ice"
+        assert find_default_model([machine(fed)], at_sizes=True).name == "ice"
     # Of none that can be fed, the one that lacks the least: a bandwidth.
-    assert usual_model([machine("jaketown")], at_sizes=True).name == "roofline"
+    assert find_default_model([machine("jaketown")], at_sizes=True).name == "roofline"
     # Levels are the first where they are known; the time of unlimited cores is the last.
     a100 = machine("a100-sxm4-40gb")
     found = [
-        usual_model([a100], at_sizes=sizes, asked=each).name for sizes in (True, False) for each in ("energy", "time")
+        find_default_model([a100], at_sizes=sizes, asked=each).name
+        for sizes in (True, False)
+        for each in ("energy", "time")
     ]
     assert found == ["roofline+levels", "roofline+levels", "ice", "roofline"]
     for asked in ("time", "power", "energy_delay"):
-        assert usual_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
-        assert usual_model([machine("ice/fermi-gtx-580")], at_sizes=True, asked=asked).name == "ice"
+        assert find_default_model([machine("gtx-580")], at_sizes=True, asked=asked).name == "roofline"
+        assert find_default_model([machine("ice/fermi-gtx-580")], at_sizes=True, asked=asked).name == "ice"
 
 
 def test_a_draft_is_told_what_a_time_needs(tmp_path: Path) -> None:

@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution.cache import CacheResult, StackDistances, compact, lru, optimal, stack_distances
-from archline.execution.jit import interpreted
+from archline.execution.jit import run_interpreted
 from effort import long
 
 Mode = Callable[[], AbstractContextManager[None]]
 # The first example of a test may compile a kernel.
 untimed = settings(deadline=None)
-both_modes = pytest.mark.parametrize("mode", [nullcontext, interpreted], ids=["compiled", "plain"])
+both_modes = pytest.mark.parametrize("mode", [nullcontext, run_interpreted], ids=["compiled", "plain"])
 simulators = pytest.mark.parametrize("simulate", [optimal, lru])
 
 traces = st.lists(st.tuples(st.integers(0, 9), st.booleans()), max_size=60)

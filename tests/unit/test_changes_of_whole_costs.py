@@ -209,7 +209,7 @@ def test_realistic_sizes_come_first(tmp_path: Path) -> None:
 def test_what_is_proved_is_not_cut_short(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(effort.Clock, "late", True)
     one, other = al.loads(FROM_1)["g"], al.loads(ALL.replace(" g(", " h("))["h"]
-    found = cost_changes.compared(AlgorithmSubject(one), AlgorithmSubject(other), Fraction(0), ())
+    found = cost_changes.compare_versions(AlgorithmSubject(one), AlgorithmSubject(other), Fraction(0), ())
     assert {each.metric for each in found if each.extent == r.EVERYWHERE} == {"flops", "work", "span", "accesses"}
     assert {each.metric for each in found if each.reason} == {"io"}
     # Nor is what was compared later than something else.

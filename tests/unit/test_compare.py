@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.certificates.check import check
-from archline.compare.growth import relation
+from archline.compare.growth import find_relation
 from archline.compare.verdicts import (
     DEPENDS,
     EXECUTED,
@@ -26,12 +26,12 @@ from archline.compare.verdicts import (
     QUANTITIES,
     THIN,
     Execution,
-    judge,
+    judge_estimates,
     with_executions,
 )
-from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.estimates import Estimate, estimate_amounts
 from archline.energy.machines import Machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.sweeps import SizeSweep
 from archline.expr.intervals import Interval
 from archline.growth.growths import Growth
@@ -48,15 +48,15 @@ ROOFLINE = made(tau_flop=1, tau_mem=2, eps_flop=3, eps_mem=5, pi0=7)
 
 
 def ice(work: Any, io: Any, span: Any = 1, on: Machine = ICE, **more: Any) -> Estimate:
-    return estimate_of(model("ice"), on, {"work": work, "io": io, "span": span, **more})
+    return estimate_amounts(find_model("ice"), on, {"work": work, "io": io, "span": span, **more})
 
 
 def roofline(flops: Any, traffic: Any) -> Estimate:
-    return estimate_of(model("roofline"), ROOFLINE, {"flops": flops, "traffic": traffic})
+    return estimate_amounts(find_model("roofline"), ROOFLINE, {"flops": flops, "traffic": traffic})
 
 
 def test_executions_decide_what_bounds_leave_open() -> None:
-    verdict = judge(ice((10, 30), 2), ice(20, (4, 5)), "energy")
+    verdict = judge_estimates(ice((10, 30), 2), ice(20, (4, 5)), "energy")
     less, more, tie = (Interval.of(F(each)) for each in ("0.5", "2", "1"))
     assert with_executions(verdict, [], "memory") == verdict
     found = with_executions(verdict, [Execution("random", less), Execution("rising", less)], "memory")
@@ -393,7 +393,7 @@ def test_relations_agree_with_numbers() -> None:
             g = [*f, f[0]]
             source.shuffle(g)
         one, other = (Growth(expr, expr) for expr in map(parse_expression, map(written, (f, g))))
-        found = relation(one, other)
+        found = find_relation(one, other)
         counts[found.relation] += 1
         ratios = [magnitude(f, n, m) - magnitude(g, n, m) for n, m in sizes]
         match found.relation:

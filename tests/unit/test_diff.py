@@ -15,7 +15,7 @@ import pytest
 
 import archline as al
 from archline.api.modules import loads
-from archline.changes.canonical import canonical
+from archline.changes.canonical import make_canonical
 from archline.records import replace
 from archline.report.changes import as_markdown
 from cli_support import Result, cli
@@ -539,7 +539,7 @@ def test_without_a_repository_or_git(tmp_path: Path, monkeypatch: pytest.MonkeyP
 # Canonical forms
 def form(text: str) -> str:
     module = loads(text)
-    return canonical(module.module, module[next(iter(module))].node).text
+    return make_canonical(module.module, module[next(iter(module))].node).text
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.energy.estimates import estimate_of
+from archline.energy.estimates import estimate_amounts
 from archline.energy.machine_files import machine
-from archline.energy.machines import parameter
-from archline.energy.models import model
+from archline.energy.machines import read_parameter
+from archline.energy.models import find_model
 from archline.energy.optimise.problem import EnergyOptimum
 from effort import all_of, drawn, long
 from energy_support import refusal
@@ -355,8 +355,10 @@ def test_parameters_for_a_target() -> None:
     for gamma in range(8):
         for rest in range(8):
             times = {"gamma_e": gamma, "beta_e": rest, "delta_e": rest}
-            parameters = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
-            single = estimate_of(model("linear"), base.with_parameters(parameters), amounts).flops_per_joule
+            parameters = {
+                name: read_parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()
+            }
+            single = estimate_amounts(find_model("linear"), base.with_parameters(parameters), amounts).flops_per_joule
             assert single is not None
             if single.lower >= 20 * 10**9:
                 counts[gamma, rest] = gamma + rest

@@ -16,13 +16,13 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import archline as al
-from archline.energy.estimates import ModelOnMachine, estimate_of
-from archline.energy.formulas import FormulaBounds, bounds_of, check_units, names_in, value_of
+from archline.energy.estimates import ModelOnMachine, estimate_amounts
+from archline.energy.formulas import FormulaBounds, bound_formula, bound_value, check_units, names_in
 from archline.energy.machine_files import machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.targets import read_target
-from archline.energy.units import dimension
-from archline.expr.arrays import compiled
+from archline.energy.units import parse_dimension
+from archline.expr.arrays import compile_formulas
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate
@@ -76,7 +76,7 @@ def by_python(text: str, point: Mapping[str, Any]) -> float:
 
 
 def bounds(text: str, values: Mapping[str, Interval]) -> Interval:
-    return value_of(parse_expression(text), values)
+    return bound_value(parse_expression(text), values)
 
 
 @given(texts(differences=True), points)
@@ -91,7 +91,9 @@ def test_intervals_arrays_and_floats_agree(text: str, point: dict[str, Fraction]
             expected = by_python(text, point)
         except (ValueError, ZeroDivisionError, TypeError, OverflowError):
             assume(False)
-        (array,) = compiled({"x": parse_expression(text)})({name: float(each) for name, each in point.items()}).values()
+        (array,) = compile_formulas({"x": parse_expression(text)})(
+            {name: float(each) for name, each in point.items()}
+        ).values()
         scale = _largest(text, point)
     assume(not ("floor" in text or "ceil" in text) or abs(expected - float(found.middle)) < 0.5)
     tolerance = 1e-9 * max(scale, 1e-9)
@@ -106,7 +108,7 @@ def _largest(text: str, point: Mapping[str, Any]) -> float:
     def walk(expr: s.Expr) -> None:
         nonlocal best
         with suppress(EvaluationError):
-            best = max(best, abs(float(value_of(expr, {n: Interval.of(v) for n, v in point.items()}).upper)))
+            best = max(best, abs(float(bound_value(expr, {n: Interval.of(v) for n, v in point.items()}).upper)))
         match expr:
             case s.Unary(operand=operand):
                 walk(operand)
@@ -149,12 +151,12 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
     """Bounds by names of the ends, evaluated by the language's own evaluator."""
     names = {name: FormulaBounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
     expr = parse_expression(text)
-    found = bounds_of(expr, names)
+    found = bound_formula(expr, names)
     point: Any = {f"{name}_low": low for name, (low, _) in ends.items()}
     point |= {f"{name}_high": high for name, (_, high) in ends.items()}
     box = {name: Interval.of(each) for name, each in ends.items()}
-    expected = value_of(expr, box, shared=False)
-    assert held(expected, value_of(expr, box))
+    expected = bound_value(expr, box, shared=False)
+    assert held(expected, bound_value(expr, box))
     for end, each in ((expected.lower, found.lower), (expected.upper, found.upper)):
         value = evaluate(each, point)
         low, high = (value.lower, value.upper) if isinstance(value, Interval) else (F(value), F(value))
@@ -162,16 +164,16 @@ def test_bounds_as_expressions_have_the_values_of_intervals(
         assert low - max(low, 1) * F(1, 10**9) <= end <= high + max(high, 1) * F(1, 10**9)
     # Names that are exact give one expression.
     same = {name: FormulaBounds(each.lower, each.lower) for name, each in names.items()}
-    once = bounds_of(expr, same)
+    once = bound_formula(expr, same)
     assert once.lower is once.upper
 
 
 def test_a_difference_of_amounts_is_bounded_by_opposite_ends() -> None:
     names = {name: FormulaBounds(parse_expression(f"{name}_low"), parse_expression(f"{name}_high")) for name in NAMES}
-    found = bounds_of(parse_expression("c*max(0, a - b)/(b + 1)"), names)
+    found = bound_formula(parse_expression("c*max(0, a - b)/(b + 1)"), names)
     assert format_expression(found.lower) == "c_low*max(0, a_low - b_high)/(b_high + 1)"
     assert format_expression(found.upper) == "c_high*max(0, a_high - b_low)/(b_low + 1)"
-    minus = bounds_of(parse_expression("-a"), names)
+    minus = bound_formula(parse_expression("-a"), names)
     assert (format_expression(minus.lower), format_expression(minus.upper)) == ("-a_high", "-a_low")
 
 
@@ -223,10 +225,10 @@ def test_powers_that_would_not_fit_are_refused_at_once(text: str) -> None:
 @given(whole_machines(), positive, positive, positive, st.sampled_from(["ice", "roofline", "roofline+cap", "linear"]))
 def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, io: Fraction, name: str) -> None:
     """Against differences of the model's own energies, for parameters that move a little."""
-    chosen = model(name)
+    chosen = find_model(name)
     amounts: dict[str, Any] = {"work": max(one, other), "span": min(one, other), "io": io, "flops": one}
     amounts |= {"traffic": io, "words": other, "messages": io, "memory": one, "P": 3}
-    estimate = estimate_of(chosen, on, amounts)
+    estimate = estimate_amounts(chosen, on, amounts)
     found = ModelOnMachine(chosen, on, amounts.keys()).elasticities(estimate)
     energy = exact(estimate.energy)
     names = {each for term in chosen.energy for each in names_in(chosen.formula(term))} & on.quantities.keys()
@@ -234,7 +236,7 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
         sides = []
         for step in (F(-1, 10**6), F(1, 10**6)):
             moved = made({**on.values, parameter: on.values[parameter] * (1 + step)})
-            sides.append(float((exact(estimate_of(chosen, moved, amounts).energy) - energy) / (energy * step)))
+            sides.append(float((exact(estimate_amounts(chosen, moved, amounts).energy) - energy) / (energy * step)))
         low, high = min(sides), max(sides)
         scale = max(1e-6, abs(low), abs(high)) * 1e-4
         assert low - scale <= found.get(parameter, 0.0) <= high + scale, parameter
@@ -258,10 +260,10 @@ def test_elasticities_are_derivatives(on: Any, one: Fraction, other: Fraction, i
     ],
 )
 def test_units_of_formulas(text: str, unit: str) -> None:
-    check_units(parse_expression(text), dimension(unit))
+    check_units(parse_expression(text), parse_dimension(unit))
     for other in ("message", "J*s"):
         if not text.startswith("0"):
-            refusal(lambda other=other: check_units(parse_expression(text), dimension(other)), "AL461")  # type: ignore[misc]
+            refusal(lambda other=other: check_units(parse_expression(text), parse_dimension(other)), "AL461")  # type: ignore[misc]
 
 
 @pytest.mark.parametrize(
@@ -276,12 +278,12 @@ def test_units_of_formulas(text: str, unit: str) -> None:
     ],
 )
 def test_places_of_wrong_units(text: str, culprit: str) -> None:
-    span = refusal(lambda: check_units(parse_expression(text), dimension("J")), "AL461").span
+    span = refusal(lambda: check_units(parse_expression(text), parse_dimension("J")), "AL461").span
     assert text[span.column - 1 : span.end_column - 1] == culprit
 
 
 def test_unknown_names_are_found() -> None:
-    found = refusal(lambda: check_units(parse_expression("eps_mme*traffic"), dimension("J")), "AL462")
+    found = refusal(lambda: check_units(parse_expression("eps_mme*traffic"), parse_dimension("J")), "AL462")
     assert "eps_mme" in found.message
     assert "eps_mem" in (found.hint or "")
 
@@ -291,7 +293,7 @@ def test_unknown_names_are_found() -> None:
 )
 def test_what_is_no_formula(text: str) -> None:
     def read() -> None:
-        value_of(parse_expression(text), {"a": Interval.of(1)})
+        bound_value(parse_expression(text), {"a": Interval.of(1)})
 
     if text == "min(a)":
         read()

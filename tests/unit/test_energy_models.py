@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from archline.energy.estimates import BALANCED, estimate_of
+from archline.energy.estimates import BALANCED, estimate_amounts
 from archline.energy.machine_files import machine
 from archline.energy.machines import Machine
 from archline.energy.model import Figure, Model
-from archline.energy.models import model, models
+from archline.energy.models import find_model, load_models
 from archline.energy.targets import read_target
 from archline.expr.intervals import Interval
 from effort import long
@@ -155,18 +155,18 @@ def test_a_cap_that_constant_power_alone_reaches_is_refused(limit: int) -> None:
     on = made({**ROOFLINE.values, "power_limit": limit})
     for name in ("roofline+cap", "roofline+cap+cache"):
         amounts = {"flops": 10, "traffic": 4, "accesses": 6}
-        found = refusal(lambda name=name, amounts=amounts: estimate_of(model(name), on, amounts), "AL458")  # type: ignore[misc]
+        found = refusal(lambda name=name, amounts=amounts: estimate_amounts(find_model(name), on, amounts), "AL458")  # type: ignore[misc]
         assert "power_limit - pi0 is not above 0" in found.message
         assert "--parameter power_limit=" in (found.hint or "")
     assert values("roofline", on, flops=10, traffic=4)["energy"] == 120
 
 
-PLAIN = replace(model("roofline"), figures={})
+PLAIN = replace(find_model("roofline"), figures={})
 
 
 def energy_of(p: dict[str, Fraction], flops: Fraction, traffic: Fraction) -> Fraction:
     """The roofline's energy."""
-    return exact(estimate_of(PLAIN, made(p), {"flops": flops, "traffic": traffic}).energy)
+    return exact(estimate_amounts(PLAIN, made(p), {"flops": flops, "traffic": traffic}).energy)
 
 
 def test_greenups() -> None:
@@ -294,7 +294,7 @@ def test_what_holds_at_a_point_lies_within_the_bounds(chosen: Model, data: st.Da
     on = data.draw(whole_machines())
     chosen = chosen.on(on)
     intervals, point = data.draw(questions(chosen))
-    wide, narrow = estimate_of(chosen, on, intervals), estimate_of(chosen, on, point)
+    wide, narrow = estimate_amounts(chosen, on, intervals), estimate_amounts(chosen, on, point)
     within = answers(narrow)
     for name, each in answers(wide).items():
         assert held(each, within.get(name)), name
@@ -323,7 +323,7 @@ def test_the_bounds_of_ice_are_reached(on: Machine, data: st.DataObject) -> None
     works = sorted(data.draw(st.tuples(st.integers(20, 40), st.integers(20, 40))))
     spans = sorted(data.draw(st.tuples(st.integers(1, 20), st.integers(1, 20))))
     ios = sorted(data.draw(st.tuples(st.integers(0, 40), st.integers(0, 40))))
-    wide = estimate_of(model("ice"), on, {"work": tuple(works), "span": tuple(spans), "io": tuple(ios)})
+    wide = estimate_amounts(find_model("ice"), on, {"work": tuple(works), "span": tuple(spans), "io": tuple(ios)})
     points = [values("ice", on, work=work, span=span, io=io) for work in works for span in spans for io in ios]
     for name, each in wide.terms.items():
         found = [point[f"terms {name}"] for point in points]
@@ -358,7 +358,7 @@ PLANTED: list[tuple[str, str, dict[str, Any], str]] = [
     ("name", "changes", "culprit"), [(n, c, k) for n, _, c, k in PLANTED], ids=[p[1] for p in PLANTED]
 )
 def test_a_wrong_unit_is_found_at_its_place(name: str, changes: dict[str, Any], culprit: str) -> None:
-    planted = replace(model(name), **{"coarser": {}, "figures": {}, "conversions": {}, **changes})
+    planted = replace(find_model(name), **{"coarser": {}, "figures": {}, "conversions": {}, **changes})
     found = refusal(planted.checked, "AL461")
     assert found.span.source.lines[0][found.span.column - 1 : found.span.end_column - 1] == culprit
 
@@ -378,7 +378,7 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
     for each in ("tau_flop", "eps_flop", "tau_mem") if name in ("ice", "linear") else ():
         del whole[each]
     on = made({each: value for each, value in whole.items() if each not in lacking and "per" not in each})
-    found = refusal(lambda: estimate_of(model(name), on, amounts), "AL458")
+    found = refusal(lambda: estimate_amounts(find_model(name), on, amounts), "AL458")
     needed = (
         lacking
         if name not in ("ice", "linear")
@@ -390,19 +390,19 @@ def test_missing_quantities_are_asked_for(name: str, lacking: tuple[str, ...], a
 
 def test_a_data_sheet_has_a_time_and_no_energy() -> None:
     sheet = made({name: ROOFLINE.values[name] for name in ("tau_flop", "tau_mem")})
-    found = estimate_of(model("roofline+cache"), sheet, {"flops": 3, "traffic": 2, "accesses": 1})
+    found = estimate_amounts(find_model("roofline+cache"), sheet, {"flops": 3, "traffic": 2, "accesses": 1})
     assert found.time == Interval.of(max(3 * sheet.values["tau_flop"], 2 * sheet.values["tau_mem"]))
     assert found.energy is None
     lacking = ("`eps_cache` (J/B)", "`eps_flop` (J/flop)", "`eps_mem` (J/B)", "`pi0` (W)", "`word` (B/word)")
     assert found.reasons["energy"] == f"machine `{sheet.name}` lacks {', '.join(lacking)}"
     half = made({"tau_flop": ROOFLINE.values["tau_flop"]})
-    asked = refusal(lambda: estimate_of(model("roofline"), half, {"flops": 3, "traffic": 2}), "AL458")
+    asked = refusal(lambda: estimate_amounts(find_model("roofline"), half, {"flops": 3, "traffic": 2}), "AL458")
     assert asked.hint == "give --parameter bandwidth=..."
 
 
 def test_missing_amounts_are_named() -> None:
-    assert "`io`" in refusal(lambda: estimate_of(model("ice"), ICE, {"work": 1, "span": 1}), "AL460").message
-    found = refusal(lambda: estimate_of(model("roofline"), ROOFLINE, {"flops": 1, "tarffic": 1}), "AL460")
+    assert "`io`" in refusal(lambda: estimate_amounts(find_model("ice"), ICE, {"work": 1, "span": 1}), "AL460").message
+    found = refusal(lambda: estimate_amounts(find_model("roofline"), ROOFLINE, {"flops": 1, "tarffic": 1}), "AL460")
     assert "needs `" in found.message
 
 
@@ -411,41 +411,43 @@ def test_missing_amounts_are_named() -> None:
     [(0, 0, 0), (1, 0, 1), (1, 2, 1), (1, 1, -1), (-1, -1, 1), ((1, 3), (4, 5), 1), (9, (0, 3), 1), (9, 1, (-1, 1))],
 )
 def test_amounts_that_no_execution_has(work: Any, span: Any, io: Any) -> None:
-    refusal(lambda: estimate_of(model("ice"), ICE, {"work": work, "span": span, "io": io}), "AL460")
+    refusal(lambda: estimate_amounts(find_model("ice"), ICE, {"work": work, "span": span, "io": io}), "AL460")
 
 
 def test_there_is_a_processor() -> None:
     refusal(
-        lambda: estimate_of(model("linear"), LINEAR, {"flops": 1, "words": 1, "messages": 1, "memory": 1, "P": 0}),
+        lambda: estimate_amounts(
+            find_model("linear"), LINEAR, {"flops": 1, "words": 1, "messages": 1, "memory": 1, "P": 0}
+        ),
         "AL460",
     )
 
 
 def test_ends_in_the_wrong_order() -> None:
-    refusal(lambda: estimate_of(model("roofline"), ROOFLINE, {"flops": (3, 2), "traffic": 0}), "AL460")
+    refusal(lambda: estimate_amounts(find_model("roofline"), ROOFLINE, {"flops": (3, 2), "traffic": 0}), "AL460")
 
 
 def test_an_amount_of_no_value_has_a_reason() -> None:
     """Without traffic there is no intensity, and no flops take no power."""
-    found = estimate_of(model("roofline"), ROOFLINE, {"flops": 10, "traffic": 0})
+    found = estimate_amounts(find_model("roofline"), ROOFLINE, {"flops": 10, "traffic": 0})
     assert exact(found.energy) == 100
     assert "intensity" not in found.figures
     assert "zero" in found.reasons["intensity"]
-    nothing = estimate_of(model("roofline"), ROOFLINE, {"flops": 0, "traffic": 0})
+    nothing = estimate_amounts(find_model("roofline"), ROOFLINE, {"flops": 0, "traffic": 0})
     assert (exact(nothing.energy), nothing.power, nothing.flops_per_joule) == (0, None, None)
 
 
 def test_unknown_models_and_options() -> None:
-    assert "did you mean `ice`" in (refusal(lambda: model("icy"), "AL459").hint or "")
-    assert "`balance`, `ice`, `linear`, `roofline`" in (refusal(lambda: model("quantum"), "AL459").hint or "")
-    assert "did you mean `cap`" in (refusal(lambda: model("roofline+cup"), "AL459").hint or "")
-    assert "it has no options" in (refusal(lambda: model("ice+cap"), "AL459").hint or "")
-    refusal(lambda: model(""), "AL459")
-    refusal(lambda: model("roofline+"), "AL459")
+    assert "did you mean `ice`" in (refusal(lambda: find_model("icy"), "AL459").hint or "")
+    assert "`balance`, `ice`, `linear`, `roofline`" in (refusal(lambda: find_model("quantum"), "AL459").hint or "")
+    assert "did you mean `cap`" in (refusal(lambda: find_model("roofline+cup"), "AL459").hint or "")
+    assert "it has no options" in (refusal(lambda: find_model("ice+cap"), "AL459").hint or "")
+    refusal(lambda: find_model(""), "AL459")
+    refusal(lambda: find_model("roofline+"), "AL459")
 
 
 def test_models_say_what_they_leave_out() -> None:
-    assert [each.name for each in models()] == ["balance", "ice", "linear", "roofline", "two_level"]
+    assert [each.name for each in load_models()] == ["balance", "ice", "linear", "roofline", "two_level"]
     for each in VARIANTS:
         assert each.error
         assert each.leaves_out
@@ -453,7 +455,7 @@ def test_models_say_what_they_leave_out() -> None:
         assert set(each.energy) == {name for name in each.energy if each.formula(name)}
         assert each.accuracy is None or str(float(100 * each.accuracy)).removesuffix(".0") in each.error
     # Section V-C: 4.1 % in place of 33 %.
-    assert (model("roofline").accuracy, model("roofline+cache").accuracy) == (F("0.33"), F("0.041"))
+    assert (find_model("roofline").accuracy, find_model("roofline+cache").accuracy) == (F("0.33"), F("0.041"))
 
 
 def test_letters_are_the_papers() -> None:

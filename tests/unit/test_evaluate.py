@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.values import evaluate, evaluate_static, holds
+from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.language.parser import parse_expression, parse_fact_list
 
 sizes = st.integers(min_value=1, max_value=10**9)
@@ -95,4 +95,4 @@ def test_enclosures_hold_the_value(n: int, m: int, a: int, b: int) -> None:
 )
 def test_facts(text: str, truth: bool | None) -> None:
     (fact,) = parse_fact_list(text)
-    assert holds(fact, {"n": 64, "m": 12}) is truth
+    assert evaluate_fact(fact, {"n": 64, "m": 12}) is truth

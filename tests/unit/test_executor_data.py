@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse
 
 from archline.execution import data, sparse_matrix
-from archline.execution.data import bind_matrix, generate
+from archline.execution.data import bind_matrix, generate_arguments
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
@@ -133,14 +133,14 @@ def test_sizes_that_will_not_do(text: str, sizes: dict[str, Any], words: str) ->
     if "n - 2" in text or "n/2" in text:
         text = text.replace("(x:", "(n: size, x:")
     with pytest.raises(ArchlineError) as problem:
-        generate(*entry(text), sizes)
+        generate_arguments(*entry(text), sizes)
     assert words in str(problem.value)
 
 
 def test_sizes_may_be_whole_floats_and_the_least_allowed() -> None:
     module, algorithm = entry("algorithm f(x: real[n], i: index):\n    where n >= 0\n    pass\n")
-    assert generate(module, algorithm, {"n": 0, "i": -9})["x"].shape == (0,)
-    found = generate(module, algorithm, {"n": 3.0, "i": 0})
+    assert generate_arguments(module, algorithm, {"n": 0, "i": -9})["x"].shape == (0,)
+    found = generate_arguments(module, algorithm, {"n": 3.0, "i": 0})
     assert (found["x"].shape, found["i"]) == ((3,), 0)
 
 
@@ -150,10 +150,10 @@ def test_arguments_beyond_memory_are_refused(monkeypatch: pytest.MonkeyPatch) ->
     # The arguments, and two copies of them that a run makes, of 8 bytes a word.
     words = 4 * 5 + (4 + 1) + 6
     monkeypatch.setattr(data, "available_bytes", lambda: 24 * words)
-    assert generate(*entry(text), sizes)["A"].shape == (4, 5)
+    assert generate_arguments(*entry(text), sizes)["A"].shape == (4, 5)
     monkeypatch.setattr(data, "available_bytes", lambda: 24 * words - 1)
     with pytest.raises(ArchlineError) as problem:
-        generate(*entry(text), sizes)
+        generate_arguments(*entry(text), sizes)
     assert problem.value.diagnostics[0].rule.code == "AL519"
 
 
@@ -183,11 +183,11 @@ def test_offsets_exist_or_do_not(text: str, sizes: dict[str, int], words: str) -
     module, algorithm = entry(text)
     if words:
         with pytest.raises(ArchlineError) as problem:
-            generate(module, algorithm, sizes)
+            generate_arguments(module, algorithm, sizes)
         assert words in str(problem.value)
         return
     for seed in range(8):
-        offsets = generate(module, algorithm, sizes, seed)["p"]
+        offsets = generate_arguments(module, algorithm, sizes, seed)["p"]
         gaps = np.diff(offsets)
         assert (len(offsets), offsets[0], offsets[-1]) == (sizes["n"] + 1, 0, sizes["nz"])
         assert gaps.min(initial=0) >= 0

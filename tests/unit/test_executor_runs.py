@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution import launch, memory, progress
-from archline.execution.data import bind_matrix, generate
+from archline.execution.data import bind_matrix, generate_arguments
 from archline.execution.externs import register_extern
-from archline.execution.jit import interpreted
+from archline.execution.jit import run_interpreted
 from archline.execution.memory import Room, compiled_memory
 from archline.execution.run import execute
 from archline.execution.sparse_matrix import SparseMatrix
@@ -37,7 +37,7 @@ def entry(text: str):
 
 def refused(text: str, sizes: dict[str, object]) -> str:
     with pytest.raises(ArchlineError) as problem:
-        generate(*entry(text), sizes)
+        generate_arguments(*entry(text), sizes)
     return problem.value.diagnostics[0].rule.code
 
 
@@ -50,14 +50,14 @@ def test_generated_offsets_meet_their_facts(n: int, nz: int, nr: int, m: int, se
         assert refused(CSR, sizes) == "AL526"
         return
     module, algorithm = entry(CSR)
-    arguments = generate(module, algorithm, sizes, seed)
+    arguments = generate_arguments(module, algorithm, sizes, seed)
     gaps = np.diff(arguments["p"])
     assert (arguments["p"][0], arguments["p"][-1], gaps.min() >= 0, gaps.max()) == (0, nz, True, nr)
     assert arguments["c"].shape == (nz,)
     assert ((arguments["c"] >= 0) & (arguments["c"] < m)).all()
     assert ((arguments["v"] >= 0.5) & (arguments["v"] < 1.5)).all()
     assert execute(module, algorithm, arguments).sizes == sizes
-    again = generate(module, algorithm, sizes, seed)
+    again = generate_arguments(module, algorithm, sizes, seed)
     assert all(np.array_equal(arguments[name], again[name]) for name in arguments)
 
 
@@ -70,7 +70,7 @@ SIZES = {"n": 2, "m": 3, "i": -4, "b": 6}
 
 
 def test_generated_arguments_have_the_declared_types() -> None:
-    arguments = generate(*entry(TYPES), SIZES)
+    arguments = generate_arguments(*entry(TYPES), SIZES)
     assert {name: np.shape(value) for name, value in arguments.items()} == {
         "A": (2, 3), "k": (5,), "y": (4,), "i": (), "b": (), "t": (), "d": (),
     }  # fmt: skip
@@ -102,7 +102,7 @@ def test_bad_sizes(change: dict[str, object], code: str) -> None:
 def test_indices_below_nothing() -> None:
     text = "algorithm f(c: index[n] below m, m: size):\n    where n >= 0, m >= 0\n    pass\n"
     assert refused(text, {"n": 1, "m": 0}) == "AL526"
-    assert generate(*entry(text), {"n": 0, "m": 0})["c"].shape == (0,)
+    assert generate_arguments(*entry(text), {"n": 0, "m": 0})["c"].shape == (0,)
 
 
 def matrix(n: int, m: int, seed: int) -> tuple[SparseMatrix, scipy.sparse.coo_array]:
@@ -195,7 +195,7 @@ def test_long_runs_are_compiled() -> None:
     assert (short.compiled, long.compiled) == (False, True)
     assert long.outputs["x"].tolist() == [launch.PLAIN_STEPS] * 10
     assert long.counts.work == 1 + launch.PLAIN_STEPS * (1 + 20)
-    with interpreted():
+    with run_interpreted():
         plain = run(LONG, {"x": np.zeros(1), "rounds": launch.PLAIN_STEPS}, compiled=None)
     assert not plain.compiled
     assert plain.outputs["x"].tolist() == [launch.PLAIN_STEPS]

@@ -64,10 +64,10 @@ ONE = {
 def test_functions_of_one_real_follow_ieee_754(name: str, x: float) -> None:
     with np.errstate(all="ignore"):
         expected = ONE[name](np.float64(x))
-    np.testing.assert_allclose(arithmetic.PLAIN[name](x), expected, rtol=1e-14)
+    np.testing.assert_allclose(arithmetic.PLAIN_FUNCTIONS[name](x), expected, rtol=1e-14)
     # numba's functions do not raise where Python's do; elsewhere the two have one source.
     if math.isfinite(x) and math.isfinite(expected):
-        np.testing.assert_allclose(arithmetic.COMPILED[name](x), expected, rtol=1e-14)
+        np.testing.assert_allclose(arithmetic.COMPILED_FUNCTIONS[name](x), expected, rtol=1e-14)
 
 
 def test_division_and_powers_follow_ieee_754() -> None:
@@ -75,11 +75,11 @@ def test_division_and_powers_follow_ieee_754() -> None:
         with np.errstate(all="ignore"):
             quotient, power = np.float64(a) / np.float64(b), np.power(np.float64(a), np.float64(b))
         for name, expected in (("divide", quotient), ("power", power)):
-            found = arithmetic.PLAIN[name](a, b)
+            found = arithmetic.PLAIN_FUNCTIONS[name](a, b)
             np.testing.assert_allclose(found, expected, rtol=1e-14, err_msg=f"{a} {name} {b}")
             assert math.isnan(expected) or math.copysign(1, found) == math.copysign(1, expected), (a, name, b)
             if math.isfinite(a) and math.isfinite(expected) and b != 0:
-                np.testing.assert_allclose(arithmetic.COMPILED[name](a, b), expected, rtol=1e-14)
+                np.testing.assert_allclose(arithmetic.COMPILED_FUNCTIONS[name](a, b), expected, rtol=1e-14)
 
 
 def test_least_and_greatest_keep_the_first_of_equals() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.execution.cache import StaticSchedule, TraceEvent, WorkStealing, lru, optimal, private_caches
-from archline.execution.cache.strands import structure
+from archline.execution.cache.strands import match_events
 from archline.execution.results import Cache
 from effort import drawn
 from executor_programs import run
@@ -283,7 +283,7 @@ def test_events(compiled: bool) -> None:
         *both,
     ]
     assert [TraceEvent(kind) for kind in result.events.kinds] == expected
-    log = structure(result.events, result.counts.accesses)
+    log = match_events(result.events, result.counts.accesses)
     values = [value for kind, value in zip(log.kinds, log.values, strict=True) if kind is TraceEvent.ALLOCATE]
     assert values == 3 * [1, 2, 2, 2] + [2, 2]
     assert result.events.stack_base == 5

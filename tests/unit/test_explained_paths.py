@@ -16,7 +16,7 @@ from archline.cli.main import main
 from archline.costs.sizes import from_python
 from archline.energy.caches import Settings
 from archline.energy.machines import Machine
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
@@ -98,11 +98,11 @@ def test_each_statement_is_an_upper_bound_of_what_runs_do(target: str, sizes: di
 
 
 def _traced(target: str, sizes: dict[str, int], metric: str) -> dict[int, int]:
-    from archline.execution.data import generate
+    from archline.execution.data import generate_arguments
     from archline.execution.run import execute
 
     subject = al.algorithm(target)
-    ran = execute(*subject.executed, generate(*subject.executed, sizes, seed=0), path=metric)
+    ran = execute(*subject.executed, generate_arguments(*subject.executed, sizes, seed=0), path=metric)
     found: dict[int, int] = {}
     for each in ran.path:
         span = each.called or each.span
@@ -206,8 +206,8 @@ SUBJECTS = [
 @pytest.mark.parametrize("metric", some(["words", "messages", "flops", "work", "node_words", "node_messages"]))
 def test_the_pieces_add_up_to_the_count(target: str, sizes: dict[str, int], metric: str) -> None:
     subject = al.algorithm(target)
-    plain = execute(*subject.executed, generate(*subject.executed, sizes, seed=0))
-    ran = execute(*subject.executed, generate(*subject.executed, sizes, seed=0), path=metric)
+    plain = execute(*subject.executed, generate_arguments(*subject.executed, sizes, seed=0))
+    ran = execute(*subject.executed, generate_arguments(*subject.executed, sizes, seed=0), path=metric)
     assert ran.counts == plain.counts
     assert plain.path == ()
     count = ran.counts.communication.get(metric, getattr(ran.counts, metric))
@@ -231,7 +231,7 @@ algorithm f() on grid(t: P):
 def test_a_path_by_hand() -> None:
     module = load_text(CHAIN)
     algorithm = list(module.algorithms.values())[-1]
-    ran = execute(module, algorithm, generate(module, algorithm, {"P": 5}, seed=0), path="words")
+    ran = execute(module, algorithm, generate_arguments(module, algorithm, {"P": 5}, seed=0), path="words")
     assert ran.counts.words == 8
     # Processor 2's path is that of its sender when that began the step: 3 words, received on line 4.
     lines = [(each.coordinates, each.span.line, each.amount) for each in ran.path if each.span is not None]
@@ -250,7 +250,7 @@ def test_a_path_follows_its_senders() -> None:
     """Each hands on a longer message: the path ends at the last, and each of its steps is on another processor."""
     module = load_text(FOLLOWED)
     algorithm = list(module.algorithms.values())[-1]
-    ran = execute(module, algorithm, generate(module, algorithm, {"P": 4}, seed=0), path="words")
+    ran = execute(module, algorithm, generate_arguments(module, algorithm, {"P": 4}, seed=0), path="words")
     assert [each.amount for each in ran.path] == [1, 3, 5]
     assert ran.counts.words == 1 + 3 + 5
 

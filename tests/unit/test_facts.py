@@ -18,7 +18,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.ir.conditions import equivalent_constraints, negate_condition
 from archline.ir.declarations import declared_scope
 from archline.language.loader import load_text
@@ -87,7 +87,7 @@ PROVED: list[tuple[Facts, Poly]] = [
     (PLAIN, m - 1 - a.modulo(n, m)), (PLAIN, n - 1 - a.ceil_log2(n)), (PLAIN, a.ceil_log2(n + 1) - 1),
     (PLAIN, a.isqrt_of(n)), (PLAIN, a.isqrt_of(n - 9) + 1), (PLAIN, a.sqrt(n)), (PLAIN, a.log2(n)), (PLAIN, n - 1 - a.log2(n)),
     (PLAIN, a.common_divisor(n, m) - 1), (PLAIN, n - a.common_divisor(n, m)), (PLAIN, m * 2 - a.common_divisor(n, m) * 2),
-    (PLAIN, a.quotient(n, m)), (PLAIN, n - a.quotient(n, m)), (PLAIN, a.quotient(n, m) * m - n), (PLAIN, call), (PLAIN, call * n),
+    (PLAIN, a.exact_quotient(n, m)), (PLAIN, n - a.exact_quotient(n, m)), (PLAIN, a.exact_quotient(n, m) * m - n), (PLAIN, call), (PLAIN, call * n),
     (PLAIN, a.positive_part(n - 3) * 2 - n * 2 + 6), (PLAIN, a.exponential(2, n) - n - 1), (PLAIN, a.exponential(2, n) - 2),
     (PLAIN.with_nonnegative(n * 2 - 5), n - 3), (PLAIN.with_nonnegative(-n * 2 + 5), -n + 2),
     (PLAIN.with_nonnegative(n * m - n * 3), m - 3), (PLAIN.with_nonnegative(n * 3 - n * m), -m + 3),
@@ -107,7 +107,7 @@ OPEN: list[tuple[Facts, Poly]] = [
     (PLAIN, n - halves - 2), (PLAIN, halves * 2 - n), (PLAIN, a.maximum(n, m) - n - 1), (PLAIN, a.minimum(n, m) - 2),
     (PLAIN, n + m - a.maximum(n, m) - 2), (PLAIN, m - 2 - a.modulo(n, m)), (PLAIN, n - 2 - a.ceil_log2(n)), (PLAIN, -a.modulo(n, m)),
     (PLAIN, a.ceil_log2(n + 1) - 2), (PLAIN, n**-1 - 1), (PLAIN, 1 - n**-1 * 2), (PLAIN, m * n**-1 - 1), (PLAIN, a.floor_div(n, m) ** -1 - 1), (PLAIN, a.ceil_log2(n) - 1), (PLAIN, n - 3 - a.ceil_log2(n + 1)), (PLAIN, a.isqrt_of(n - 9)), (PLAIN, n - 2 - a.log2(n)), (PLAIN, -call), (PLAIN, call - 1),
-    (PLAIN, a.common_divisor(n, m) - 2), (PLAIN, n - 1 - a.common_divisor(n - 1, m)), (PLAIN, n - 1 - a.common_divisor(n, m)), (PLAIN, a.quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
+    (PLAIN, a.common_divisor(n, m) - 2), (PLAIN, n - 1 - a.common_divisor(n - 1, m)), (PLAIN, n - 1 - a.common_divisor(n, m)), (PLAIN, a.exact_quotient(n, m) - 1), (PLAIN, a.exponential(2, n) - n - 2), (PLAIN, a.exponential(2, n - 2) - 1),
     (PLAIN.with_nonnegative(n - m), n**2 - m**2 - 1), (PLAIN.with_nonnegative(n * 2 - 5), n - 4), (PLAIN, Poly.symbol("q")),
     (PLAIN.with_nonnegative(-n * 2 + 5), -n + 1), (PLAIN.with_nonnegative(n * m - n * 3), m - 4),
     (PLAIN, gap - 1), (PLAIN, data - 2), (PLAIN, m - 1 - data), (PLAIN, open_data), (PLAIN, -open_data), (POWERS, power - 2),
@@ -143,7 +143,7 @@ def test_what_is_refuted_is_not_proved(value: Poly, known: tuple[Facts, list[Poi
     ("value", "point", "expected"),
     [
         (n**-2, {"n": 3}, Fraction(1, 9)), (n ** (10**7), {"n": -1}, 1), (n ** (10**7 + 1), {"n": -1}, -1), (n**-3, {"n": -1}, -1),
-        (a.floor_div(n, m), {"n": -7, "m": 2}, -4), (a.floor_div(n, m), {"n": 7, "m": -2}, -4), (a.quotient(n, m), {"n": 6, "m": 4}, Fraction(3, 2)),
+        (a.floor_div(n, m), {"n": -7, "m": 2}, -4), (a.floor_div(n, m), {"n": 7, "m": -2}, -4), (a.exact_quotient(n, m), {"n": 6, "m": 4}, Fraction(3, 2)),
         (a.ceil_log2(n), {"n": 1}, 0), (a.ceil_log2(n), {"n": 2}, 1), (a.ceil_log2(n), {"n": 3}, 2), (a.ceil_log2(n), {"n": 4}, 2),
         (a.ceil_log2(n), {"n": 5}, 3), (a.ceil_log2(n), {"n": -9}, 0), (a.ceil_log2(n), {"n": Fraction(17, 4)}, 3), (a.log2(n), {"n": 64}, 6),
         (a.log2(n), {"n": 1}, 0), (a.sqrt(n), {"n": 49}, 7), (a.sqrt(n), {"n": 0}, 0), (a.isqrt_of(n), {"n": 48}, 6), (a.isqrt_of(n), {"n": 49}, 7),
@@ -159,7 +159,7 @@ def test_values(value: Poly, point: dict[str, int | Fraction], expected: int | F
     ("value", "point", "reason"),
     [
         (n, {}, "no value"), (n**-1, {"n": 0}, "division by 0"), (a.floor_div(n, m), {"n": 1, "m": 0}, "division by 0"),
-        (a.quotient(n, m), {"n": 1, "m": 0}, "division by 0"), (a.log2(n), {"n": 3}, "not rational"), (a.log2(n), {"n": 0}, "not rational"),
+        (a.exact_quotient(n, m), {"n": 1, "m": 0}, "division by 0"), (a.log2(n), {"n": 3}, "not rational"), (a.log2(n), {"n": 0}, "not rational"),
         (a.log2(n), {"n": Fraction(1, 3)}, "not rational"), (a.sqrt(n), {"n": 2}, "not rational"), (a.sqrt(n), {"n": -4}, "not rational"),
         (a.exponential(2, n / 2), {"n": 3}, "fraction as exponent"), (n ** (10**7), {"n": 2}, "million digits"), (call, {"n": 1}, "depends on the data"),
         (data, {"m": 3}, "depends on the data"), (n * a.log2(m), {"n": 1, "m": 3}, "not rational"),
@@ -210,7 +210,7 @@ def test_amounts_are_at_least_zero_where_a_condition_holds(seed: int) -> None:
         assert needs is not None, text
         for place in PLACES:
             found = all(evaluate(scope.facts.restore(each), place) >= 0 for each in needs)
-            assert found == (holds(condition, place) is right), (text, place)
+            assert found == (evaluate_fact(condition, place) is right), (text, place)
 
 
 def test_the_values_of_which_one_is_the_greatest() -> None:
@@ -218,10 +218,10 @@ def test_the_values_of_which_one_is_the_greatest() -> None:
     value = a.maximum(a.maximum(x, y.scaled(2)), z + 1)
     for place in product(range(4), repeat=3):
         at = dict(zip("xyz", place, strict=True))
-        assert evaluate(value, at) == max(evaluate(each, at) for each in a.options(value, True))
+        assert evaluate(value, at) == max(evaluate(each, at) for each in a.split_extremum(value, True))
         least = a.minimum(a.minimum(x, y - 3), z.scaled(3))
-        assert evaluate(least, at) == min(evaluate(each, at) for each in a.options(least, False))
-    assert a.options(value, False) == (value,)
+        assert evaluate(least, at) == min(evaluate(each, at) for each in a.split_extremum(least, False))
+    assert a.split_extremum(value, False) == (value,)
 
 
 def test_sizes_that_are_divided_or_powers() -> None:

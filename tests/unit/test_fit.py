@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.energy.counters import Nvml, Rapl, measured
-from archline.energy.estimates import applied
-from archline.energy.models import models
+from archline.energy.counters import Nvml, Rapl, measure_energy
+from archline.energy.estimates import apply_model
+from archline.energy.models import load_models
 from cli_support import ROOT, cli
 from effort import drawn
 
@@ -154,8 +154,8 @@ def test_the_command_prints_and_writes_a_machine_that_the_model_can_use(tmp_path
     assert document["parameters"]["pi0"]["unit"] == "W"
     assert document["condition"] <= 30
     read = al.machine(f"{machine}@single")
-    (roofline,) = (each for each in models() if each.name == "roofline")
-    assert not applied(roofline, read).missing
+    (roofline,) = (each for each in load_models() if each.name == "roofline")
+    assert not apply_model(roofline, read).missing
     for name, key in (("eps_flop", "eps_flop@single"), ("eps_mem", "eps_mem"), ("pi0", "pi0")):
         quantity = read.quantities[name]
         fitted = document["parameters"][key]
@@ -196,8 +196,8 @@ def test_ice_with_one_run_on_a_side() -> None:
 def test_a_machine_of_ice_can_be_used(tmp_path: Path) -> None:
     file = write(tmp_path / "runs.csv", ice_runs(5, 0.02, 100))
     assert cli("fit", file, "--model", "ice", "--out", str(tmp_path / "m.toml")).code == 0
-    (ice,) = (each for each in models() if each.name == "ice")
-    assert not applied(ice, al.machine(str(tmp_path / "m.toml"))).missing
+    (ice,) = (each for each in load_models() if each.name == "ice")
+    assert not apply_model(ice, al.machine(str(tmp_path / "m.toml"))).missing
 
 
 @pytest.mark.parametrize(
@@ -327,7 +327,7 @@ def test_a_run_is_measured_with_readings_in_between(tmp_path: Path) -> None:
         # One round more: without a reading in between this would look like 400 less.
         count(200)
 
-    seconds, joules = measured(run, Seen(tmp_path), 0.001)
+    seconds, joules = measure_energy(run, Seen(tmp_path), 0.001)
     assert joules == pytest.approx((600 + 600) / 1e6)
     assert seconds > 0
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from archline.growth.growths import Growth, dominated, simplified
+from archline.growth.growths import Growth, decide_dominance, simplify_growth
 from archline.growth.is_big_o import Proved, Refuted, Undecided, is_O
 from archline.growth.log_domain import Domain
 from archline.language.diagnostics import ArchlineError
@@ -344,14 +344,14 @@ def test_bounds_prove_and_refute_what_all_between_them_do(lower: str, upper: str
         return
     within = [ORDERS[lower] <= ORDERS[bound], ORDERS[upper] <= ORDERS[bound]]
     expected = Proved if all(within) else Undecided if any(within) else Refuted
-    assert isinstance(dominated(between(lower, upper), between(bound, bound), Domain()), expected)
+    assert isinstance(decide_dominance(between(lower, upper), between(bound, bound), Domain()), expected)
     beyond = [ORDERS[bound] <= ORDERS[lower], ORDERS[bound] <= ORDERS[upper]]
     expected = Proved if all(beyond) else Undecided if any(beyond) else Refuted
-    assert isinstance(dominated(between(bound, bound), between(lower, upper), Domain()), expected)
+    assert isinstance(decide_dominance(between(bound, bound), between(lower, upper), Domain()), expected)
 
 
 def test_the_first_candidate_of_the_same_order_is_taken() -> None:
     known = between("n^2 + n", "n^2 + n*log2(n)")
-    assert simplified(known, map(parse_expression, ("n^3", "n^2", "n")), Domain()).text == "Theta(n^2)"
-    open_ends = simplified(between("n + 1", "n^2 + n"), map(parse_expression, ("n^3", "n^2", "n")), Domain())
+    assert simplify_growth(known, map(parse_expression, ("n^3", "n^2", "n")), Domain()).text == "Theta(n^2)"
+    open_ends = simplify_growth(between("n + 1", "n^2 + n"), map(parse_expression, ("n^3", "n^2", "n")), Domain())
     assert open_ends.text == "O(n^2), Omega(n)"

@@ -13,16 +13,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.algebra.evaluate.formulas import WIDE, value_at
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
 from archline.analysis.analyse import Derivation
 from archline.analysis.cost import Cost, Costs
 from archline.claims.growth_of_cost import solved_recurrence
 from archline.claims.growth_of_recursion import BySolving
 from archline.expr import tree as s
 from archline.expr.text import format_expression
-from archline.expr.tree import same
+from archline.expr.tree import has_same_structure
 from archline.growth.growths import Growth
-from archline.growth.is_big_o import proves
+from archline.growth.is_big_o import can_prove_big_o
 from archline.growth.log_domain import Domain
 from archline.language.loader import load_text
 from archline.language.parser import parse_expression
@@ -97,19 +97,19 @@ def solved(text: str) -> BySolving:
 
 def log_of(growth: s.Expr, n: int) -> float:
     """log2 of an expression in n."""
-    value = value_at(growth, {"n": n}, WIDE)
+    value = value_at(growth, {"n": n}, BALL_ARITHMETIC)
     return float((value.log() / math.log(2)).mid())
 
 
 @pytest.mark.parametrize(("calls", "power", "growth"), PROGRAMS)
 def test_textbook_recurrences_of_programs(calls: str, power: int, growth: str) -> None:
     found = solved(text_of(calls, power))
-    assert same(found.upper, found.lower)
+    assert has_same_structure(found.upper, found.lower)
     assert found.upper is not None
     domain = Domain(())
     f, g = found.upper, parse_expression(growth)
-    assert proves(f, g, domain)
-    assert proves(g, f, domain)
+    assert can_prove_big_o(f, g, domain)
+    assert can_prove_big_o(g, f, domain)
 
 
 @long
@@ -159,7 +159,9 @@ def counted(calls: list[Callable[[int], int]], power: int, threshold: int) -> Ca
 
 def exact_or_rounded(found: BySolving) -> bool:
     """Whether one expression bounds from both sides, or two with numbers that are rounded down and up."""
-    return found.lower is not None and (same(found.upper, found.lower) or "." in format_expression(found.lower))
+    return found.lower is not None and (
+        has_same_structure(found.upper, found.lower) or "." in format_expression(found.lower)
+    )
 
 
 def akra_bazzi(shares: list[float]) -> float:

@@ -13,10 +13,10 @@ from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.growth import hardy_field as scales
-from archline.growth.balls import digits, value_at
-from archline.growth.hardy_field import Curve, along
+from archline.growth.balls import format_digits, value_at
+from archline.growth.hardy_field import Curve, evaluate_along
 from archline.growth.is_big_o import Refuted
-from archline.growth.normal_form import constant
+from archline.growth.normal_form import evaluate_constant
 from archline.language.parser import parse_expression
 from effort import drawn
 from growth_questions import EXPRESSIONS, order_texts
@@ -53,7 +53,7 @@ def test_leading_terms_are_what_values_come_to(text: str) -> None:
     expr = parse_expression(text)
     with mp.workprec(3000):
         try:
-            found = along(expr, CURVE)
+            found = evaluate_along(expr, CURVE)
         except OutOfReachError:
             return
         gap = abs(log_of(expr, point()) - near(found))
@@ -106,7 +106,7 @@ def test_counterexamples_are_written_out() -> None:
 )  # fmt: skip
 def test_values_at_points(text: str, shown: str) -> None:
     """At n = 7 and m = 3; log2(w) is log2(2 + w)."""
-    assert digits(value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
+    assert format_digits(value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
 
 
 # Constants.
@@ -135,8 +135,8 @@ def valued(text: str) -> mpf:
 @given(st.recursive(NUMBERS, combined, max_leaves=4))
 def test_constants_are_what_they_are(text: str) -> None:
     try:
-        found = constant(parse_expression(text))
-        sign, again = found.sign(), constant(parse_expression(str(found)))
+        found = evaluate_constant(parse_expression(text))
+        sign, again = found.sign(), evaluate_constant(parse_expression(str(found)))
     except OutOfReachError:
         return
     assert again is not None

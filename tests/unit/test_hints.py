@@ -10,7 +10,7 @@ import pytest
 
 import archline as al
 from archline.analysis.checks.races import certain_races
-from archline.energy.models import models
+from archline.energy.models import load_models
 from archline.expr.tree import Source
 from archline.language.builder import INTRINSICS
 from archline.language.diagnostics import ArchlineError
@@ -384,7 +384,7 @@ def test_open_comparisons_on_grids_name_no_cache() -> None:
 @pytest.mark.parametrize("command", ["energy", "compare", "optimise"])
 def test_help_lists_the_models_there_are(command: str) -> None:
     page = cli(command, "--help").out
-    known = [each.name for each in models()]
+    known = [each.name for each in load_models()]
     assert all(re.search(rf"\b{name}\b", page) for name in known)
 
 

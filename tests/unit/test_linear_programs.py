@@ -16,7 +16,16 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
-from archline.algebra.lp.highs import FIRST, FREE, MORE, POSITIVE, LinearProgram, Matrix, Priced, program
+from archline.algebra.lp.highs import (
+    ADDED_COLUMNS,
+    FREE,
+    INITIAL_COLUMNS,
+    POSITIVE,
+    ColumnGenerationProgram,
+    LinearProgram,
+    Matrix,
+    make_program,
+)
 from cli_support import ROOT
 from effort import drawn, some
 
@@ -148,7 +157,7 @@ def test_what_a_solver_prints_does_not_reach_json() -> None:
 # Linear programs of many columns have the same optimum whether or not all of them are in from the start
 
 
-WIDTH, HEIGHT = FIRST + 4 * MORE, 40
+WIDTH, HEIGHT = INITIAL_COLUMNS + 4 * ADDED_COLUMNS, 40
 
 
 def _drawn(seed: int) -> tuple[np.ndarray, Matrix, np.ndarray, list[tuple[float, float]]]:
@@ -166,8 +175,8 @@ def _drawn(seed: int) -> tuple[np.ndarray, Matrix, np.ndarray, list[tuple[float,
 @pytest.mark.parametrize("seed", range(5))
 def test_the_optimum_is_that_of_all_columns(seed: int) -> None:
     aim, matrix, right, ends = _drawn(seed)
-    whole, priced = LinearProgram(aim, matrix, right, right, ends), program(aim, matrix, right, right, ends, 1)
-    assert isinstance(priced, Priced)
+    whole, priced = LinearProgram(aim, matrix, right, right, ends), make_program(aim, matrix, right, right, ends, 1)
+    assert isinstance(priced, ColumnGenerationProgram)
     expected, found = whole.solve(), priced.solve()
     assert expected is not None
     assert found is not None

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.language.parser import headers, parse_program
+from archline.language.parser import parse_headers, parse_program
 from archline.language.source import read_source
 from archline.resources import resource
 from cli_support import cli
@@ -24,7 +24,7 @@ def targets(*arguments: str) -> list[str]:
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_headers_are_those_of_the_whole_file(file: Path) -> None:
     source = read_source(file)
-    found = headers(source)
+    found = parse_headers(source)
     whole = parse_program(source).algorithms
     assert [(each.name, each.doc) for each in found] == [(each.name, each.doc) for each in whole]
     assert [[p.span.line for p in each.parameters] for each in found] == [

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from archline import energy
-from archline.energy.machine_files import documents, machine, machine_names, machines
+from archline.energy.machine_files import load_documents, machine, machine_names, machines
 from archline.energy.machines import KINDS, Machine
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import parse_unit
@@ -361,8 +361,8 @@ def test_printed_numbers_follow_from_the_others(name: str) -> None:
 
 def test_every_document_is_cited() -> None:
     cited = {each.source.document for name in every_variant() for each in machine(name).quantities.values()}
-    assert cited - {""} == documents().keys() - {"keckler2011"}
-    assert all("20" in citation for citation in documents().values())
+    assert cited - {""} == load_documents().keys() - {"keckler2011"}
+    assert all("20" in citation for citation in load_documents().values())
 
 
 def test_every_number_has_a_document_and_a_place() -> None:

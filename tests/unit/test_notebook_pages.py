@@ -12,7 +12,7 @@ import pytest
 
 import archline as al
 from archline.expr.build import call
-from archline.expr.text import Formula, phrase
+from archline.expr.text import Formula, join_phrases
 from archline.language.parser import parse_expression, parse_facts
 from archline.report.latex import formula
 from cli_support import cli
@@ -163,6 +163,6 @@ def test_formulas_in_latex(found: Formula, text: str, expected: str) -> None:
 
 def test_formulas_pass_between_processes_as_text() -> None:
     found = Formula(parse_expression("2*n"), "flops ==")
-    whole = phrase("claim ", found, " holds")
+    whole = join_phrases("claim ", found, " holds")
     assert pickle.loads(pickle.dumps((found, whole))) == ("flops == 2*n", "claim flops == 2*n holds")
     assert copy.deepcopy(whole) == whole

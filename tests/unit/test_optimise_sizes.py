@@ -14,14 +14,14 @@ import pytest
 
 import archline as al
 from archline.costs.sizes import from_python
-from archline.energy.answers import energies
+from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
-from archline.energy.estimates import Estimate, estimate_of
+from archline.energy.estimates import Estimate, estimate_amounts
 from archline.energy.machine_files import machine
-from archline.energy.machines import parameter
-from archline.energy.models import model
-from archline.energy.subjects import subject
-from archline.expr.values import holds
+from archline.energy.machines import read_parameter
+from archline.energy.models import find_model
+from archline.energy.subjects import make_subject
+from archline.expr.values import evaluate_fact
 from cli_support import cli
 from effort import drawn, long
 from energy_support import refusal
@@ -55,31 +55,31 @@ def ends(value: Any) -> tuple[Fraction, Fraction]:
 def amounts(target: str, fixed: tuple[tuple[str, int], ...], point: tuple[tuple[str, int], ...]) -> Any:
     """The inputs of the linear model at a point; None where the algorithm has no run."""
     chosen, at = subject_of(target), {**dict(fixed), **dict(point)}
-    if any(holds(fact, at) is False for fact in chosen.where):
+    if any(evaluate_fact(fact, at) is False for fact in chosen.where):
         return None
     try:
-        (found,) = energies([chosen], [machine("jaketown")], None, from_python(at), Settings())
+        (found,) = derive_energies([chosen], [machine("jaketown")], None, from_python(at), Settings())
     except al.ArchlineError:
         return None
     known = found.estimate.amounts
     # Facts may be about the number of processors, which follows from the axes.
     at = {"P": int(known["P"].lower), **at}
-    return None if any(holds(fact, at) is False for fact in chosen.where) else known
+    return None if any(evaluate_fact(fact, at) is False for fact in chosen.where) else known
 
 
-subject_of = cache(subject)
+subject_of = cache(make_subject)
 
 
 def every_point(
     target: str, fixed: Point, most: Mapping[str, int], parameters: Mapping[str, str]
 ) -> Iterator[tuple[Point, Estimate]]:
     """The energy at all points of a box at which the algorithm has a run."""
-    on = machine("jaketown").with_parameters({name: parameter(name, value) for name, value in parameters.items()})
+    on = machine("jaketown").with_parameters({name: read_parameter(name, value) for name, value in parameters.items()})
     for values in product(*(range(1 if name != "d" else 0, high + 1) for name, high in most.items())):
         point = dict(zip(most, values, strict=True))
         found = amounts(target, tuple(fixed.items()), tuple(point.items()))
         if found is not None:
-            yield point, estimate_of(model("linear"), on, found)
+            yield point, estimate_amounts(find_model("linear"), on, found)
 
 
 @pytest.mark.parametrize("target", [NBODY, *(pytest.param(each, marks=long) for each in (MATMUL, CAPS, LU))])
@@ -211,14 +211,14 @@ def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> No
     asked, points = drawn_instance(target, source)
     point, _ = source.choice(points)
     base = machine("jaketown").with_parameters(
-        {name: parameter(name, value) for name, value in asked["parameters"].items()}
+        {name: read_parameter(name, value) for name, value in asked["parameters"].items()}
     )
     held = amounts(target, tuple(asked["at"].items()), tuple(point.items()))
     halved: dict[tuple[int, int], Fraction] = {}
     for first, second in product(range(12), repeat=2):
         times = {"gamma_e": first, "beta_e": second, "delta_e": second}
-        moved = {name: parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
-        rate = estimate_of(model("linear"), base.with_parameters(moved), held).flops_per_joule
+        moved = {name: read_parameter(name, str(base.values[name] / 2**count)) for name, count in times.items()}
+        rate = estimate_amounts(find_model("linear"), base.with_parameters(moved), held).flops_per_joule
         halved[first, second] = rate.lower
     wanted = Fraction(f"{float(halved[0, 0] + (halved[11, 11] - halved[0, 0]) / 3):.5e}")
     if halved[0, 0] < wanted:
@@ -226,11 +226,11 @@ def test_question_f_what_machine_does_so_many_flops_per_joule(target: str) -> No
         subject = f"flops_per_joule >= {float(wanted):.5e}"
         found = al.optimise(target, halve="gamma_e,beta_e=delta_e", subject=subject, **fixed).found
         assert found.value == min(sum(count) for count, rate in halved.items() if rate >= wanted)
-    cheap = base.with_parameters({"gamma_e": parameter("gamma_e", "1e-12")})
+    cheap = base.with_parameters({"gamma_e": read_parameter("gamma_e", "1e-12")})
     rates = {}
     for place, estimate in points:
-        rate = estimate_of(
-            model("linear"), cheap, amounts(target, tuple(asked["at"].items()), tuple(place.items()))
+        rate = estimate_amounts(
+            find_model("linear"), cheap, amounts(target, tuple(asked["at"].items()), tuple(place.items()))
         ).flops_per_joule
         if rate is not None:
             rates[tuple(place.items())] = rate.lower, most(estimate, "time")

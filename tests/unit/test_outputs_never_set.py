@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.checks.failures import unset_outputs
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_target, load_text, stdlib_modules
 from cli_support import cli
@@ -241,6 +241,6 @@ def test_no_run_sets_what_is_warned_of(text: str) -> None:
         size = int(warning.message.rpartition(" = ")[2].rstrip(")"))
         place = int(warning.message.partition("[")[2].partition("]")[0])
         for seed in range(3):
-            data = generate(module, algorithm, {"n": size}, seed=seed)
+            data = generate_arguments(module, algorithm, {"n": size}, seed=seed)
             y = execute(module, algorithm, data, compiled=False).outputs["y"]
             assert isnan(y[place]), (text, warning.message)

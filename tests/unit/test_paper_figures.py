@@ -12,7 +12,7 @@ import pytest
 import archline as al
 from archline.papers.figures import figure
 from archline.papers.recipes import INPUTS
-from archline.papers.rows import each_of, read_paper
+from archline.papers.rows import expand_each, read_paper
 from archline.resources import resource
 from cli_support import cli
 from effort import EFFORT, long, some
@@ -22,7 +22,7 @@ FIGURES = [
     for path in sorted(resource("papers").glob("*.toml"))
     for table in read_paper(path.stem, INPUTS).figures
     if EFFORT != "quick" or table["kind"] != "ratios"
-    for each in each_of(table)
+    for each in expand_each(table)
     for number in [each["number"]]
 ]
 

@@ -14,10 +14,10 @@ import pytest
 import archline as al
 from archline.expr.values import evaluate
 from archline.language.parser import parse_expression, parse_facts
-from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, holds
+from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, is_relation_true
 from archline.papers.forms import value_at
 from archline.papers.recipes import INPUTS, derive
-from archline.papers.report import derived, entry
+from archline.papers.report import derive_findings, format_entry
 from archline.papers.rows import read_paper
 from archline.records import replace
 from archline.resources import resource
@@ -39,7 +39,7 @@ TRIED = {"quick": 8, "full": 3}.get(EFFORT, 1)
 def findings(name: str) -> list[RowVerdict]:
     rows = read_paper(name, INPUTS).rows
     kept = [row for row in rows if EFFORT != "quick" or row.kind not in SLOW]
-    return [each for row in some(kept, 9) for each in some(derived(row), 8)]
+    return [each for row in some(kept, 9) for each in some(derive_findings(row), 8)]
 
 
 def found(name: str, verdict: str) -> list[RowVerdict]:
@@ -80,7 +80,10 @@ def test_a_witness_lies_where_the_facts_of_its_row_hold(name: str) -> None:
     for each in found(name, DIFFERS) + found(name, READING):
         facts = [fact for text in each.row.listed("where") for fact in parse_facts(text, "where")]
         assert each.witness is not None
-        assert all(holds(fact, each.witness.at) is not False for fact in facts), (each.row.place, str(each.witness))
+        assert all(is_relation_true(fact, each.witness.at) is not False for fact in facts), (
+            each.row.place,
+            str(each.witness),
+        )
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -120,7 +123,10 @@ def test_few_rows_are_undecided_and_say_why(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_page_has_what_does_not_hold(name: str) -> None:
     for each in found(name, DIFFERS) + found(name, READING):
-        assert "\n".join(entry(each)) in PAGE, (each.row.place, "archline papers --format markdown >docs/papers.md")
+        assert "\n".join(format_entry(each)) in PAGE, (
+            each.row.place,
+            "archline papers --format markdown >docs/papers.md",
+        )
 
 
 @long

@@ -112,9 +112,9 @@ def test_under_the_limit_a_run_takes_no_more_power() -> None:
 
 def al_machine(name: str, **given: str) -> Any:
     from archline.energy.machine_files import machine
-    from archline.energy.machines import parameter
+    from archline.energy.machines import read_parameter
 
-    return machine(name).with_parameters({each: parameter(each, value) for each, value in given.items()})
+    return machine(name).with_parameters({each: read_parameter(each, value) for each, value in given.items()})
 
 
 def test_algorithms_are_at_their_intensity() -> None:

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.energy.estimates import Estimate, ModelOnMachine
-from archline.energy.formulas import parsed, value_of
+from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machine_files import machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.expr.intervals import Interval
 from cli_support import cli
 
@@ -37,7 +37,7 @@ KNOWN = {"linear": {"P": 16}, "linear+overlap": {"P": 16}}
 @lru_cache
 def applied(name: str, on: str) -> ModelOnMachine:
     known = machine(on)
-    return ModelOnMachine(model(name).on(known), known, frozenset({*MODELS[name], *KNOWN.get(name, {})}))
+    return ModelOnMachine(find_model(name).on(known), known, frozenset({*MODELS[name], *KNOWN.get(name, {})}))
 
 
 def at(name: str, on: str, amounts: Mapping[str, int | Fraction | tuple[int, int]]) -> Estimate:
@@ -125,7 +125,9 @@ def test_memory_alone_has_one_power() -> None:
 def test_power_has_its_most_where_the_sides_meet() -> None:
     """By hand: T = max(2, q), E = 3 + q + T for q in 1..4: 3 at q = 1, 7/2 at q = 2, 11/4 at q = 4."""
     ends = {"q": Interval.of((1, 4))}
-    assert value_of(parsed("(3 + q + max(2, q))/max(2, q)"), ends) == Interval.of((Fraction(11, 4), Fraction(7, 2)))
+    assert bound_value(parse_formula("(3 + q + max(2, q))/max(2, q)"), ends) == Interval.of(
+        (Fraction(11, 4), Fraction(7, 2))
+    )
 
 
 CHOSEN = """

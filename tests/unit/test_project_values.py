@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from archline.energy.machines import parameter
+from archline.energy.machines import read_parameter
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
 
@@ -148,7 +148,7 @@ def test_facts_may_be_about_other_programs_of_the_project(project: Path) -> None
 )
 def test_capacities_of_caches_are_in_powers_of_two(written: str, size: int) -> None:
     for name in ("fast_memory", "L1_capacity", "L3_capacity"):
-        found = parameter(name, written)
+        found = read_parameter(name, written)
         assert found.value == size
         assert (" of 2^" in found.as_written) == written.endswith(("KB", "kB", "MB", "GB"))
 
@@ -164,15 +164,15 @@ def test_capacities_of_caches_are_in_powers_of_two(written: str, size: int) -> N
 )
 def test_units_that_are_none_have_a_hint(written: str, said: str) -> None:
     with pytest.raises(ArchlineError, match=said):
-        parameter("fast_memory", written)
+        read_parameter("fast_memory", written)
     unit = said.removeprefix("write ")
-    assert " " in unit or parameter("fast_memory", f"{written.split()[0]} {unit}").value in (2**15, 2**20, 2**30)
+    assert " " in unit or read_parameter("fast_memory", f"{written.split()[0]} {unit}").value in (2**15, 2**20, 2**30)
 
 
 def test_other_units_are_in_powers_of_ten() -> None:
-    assert parameter("bandwidth", "1 GB/s").value == 10**9
+    assert read_parameter("bandwidth", "1 GB/s").value == 10**9
     with pytest.raises(ArchlineError):
-        parameter("bandwidth", "1 KB/s")
+        read_parameter("bandwidth", "1 KB/s")
 
 
 @pytest.mark.parametrize("where", ["n >= 2, n <= 9", "n >= 2 and n <= 9", "(n >= 2 and n <= 9)"])

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import sympy
 
-from archline.algebra.evaluate.formulas import EXACT, WIDE, NoValueError, value_at
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, EXACT_ARITHMETIC, NoValueError, value_at
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
 from archline.language import syntax as s
@@ -87,9 +87,9 @@ def test_exact_solutions_at_many_sizes(row: dict[str, Any]) -> None:
 
 def equal(expr: s.Expr, point: dict[str, int], itself: Fraction | float) -> bool:
     try:
-        return EXACT.plain(value_at(expr, point)) == itself
+        return EXACT_ARITHMETIC.plain(value_at(expr, point)) == itself
     except NoValueError:
-        return float(value_at(expr, point, WIDE)) == pytest.approx(float(itself), rel=1e-12)
+        return float(value_at(expr, point, BALL_ARITHMETIC)) == pytest.approx(float(itself), rel=1e-12)
 
 
 @named(EXACT_ROWS)

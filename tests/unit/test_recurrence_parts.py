@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from archline.algebra.evaluate.formulas import EXACT, WIDE, Arithmetic, NoValueError
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, EXACT_ARITHMETIC, Arithmetic, NoValueError
 from archline.algebra.reals import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.read import parse_recurrence
@@ -72,7 +72,7 @@ def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None
 E = 2.718281828459045
 
 
-@pytest.mark.parametrize("numbers", [EXACT, WIDE], ids=["exact", "wide"])
+@pytest.mark.parametrize("numbers", [EXACT_ARITHMETIC, BALL_ARITHMETIC], ids=["exact", "wide"])
 @pytest.mark.parametrize(
     ("operation", "values", "expected"),
     [
@@ -87,7 +87,7 @@ E = 2.718281828459045
 )  # fmt: skip
 def test_operations(numbers: Arithmetic, operation: str, values: tuple[float, ...], expected: float | None) -> None:
     given = [numbers.number(Fraction(each)) for each in values]
-    if expected is None and numbers is EXACT:
+    if expected is None and numbers is EXACT_ARITHMETIC:
         with pytest.raises(NoValueError):
             getattr(numbers, operation)(*given)
         return
@@ -96,7 +96,7 @@ def test_operations(numbers: Arithmetic, operation: str, values: tuple[float, ..
     assert found == pytest.approx(irrational[operation] if expected is None else float(expected), rel=1e-14)
 
 
-@pytest.mark.parametrize("numbers", [EXACT, WIDE], ids=["exact", "wide"])
+@pytest.mark.parametrize("numbers", [EXACT_ARITHMETIC, BALL_ARITHMETIC], ids=["exact", "wide"])
 @pytest.mark.parametrize(
     ("operation", "values"),
     [

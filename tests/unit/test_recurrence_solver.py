@@ -9,14 +9,14 @@ import pytest
 import sympy
 from flint import arb
 
-from archline.algebra.evaluate.formulas import WIDE, value_at
+from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
 from archline.expr.text import format_expression
 from archline.growth.is_big_o import Proved
 from archline.recurrences.asymptotic.evaluate import Evaluator, evaluate
 from archline.recurrences.asymptotic.problem import Answer, Refused, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.read import parse_recurrence
 from archline.recurrences.asymptotic.solve import solve
-from archline.recurrences.closed.geometric import fibonacci
+from archline.recurrences.closed.geometric import compute_fibonacci
 from growth_questions import order_texts
 
 
@@ -124,13 +124,13 @@ EXACT: list[tuple[str, Callable[[int], object], Callable[[int], int]]] = [
     ("T(n) = T(n/2) + 2*T(n/4)", lambda k: (2 ** (k + 2) - (-1) ** k) // 3 if k else 1, lambda k: 2**k),
     ("T(n) = 2*T(n/2) + n, T(3) = 5", lambda k: 2**k * (5 + 3 * k), lambda k: 3 * 2**k),
     ("T(n) = T(n/2) + log2(n), T(8) = 6", lambda k: (k + 3) * (k + 4) // 2, lambda k: 8 * 2**k),
-    ("T(n) = T(n/2) + T(n/4), T(1) = 1", lambda k: fibonacci(k + 2), lambda k: 2**k),
+    ("T(n) = T(n/2) + T(n/4), T(1) = 1", lambda k: compute_fibonacci(k + 2), lambda k: 2**k),
     # Several base values: of sizes up to 1 and from there to 2.
     ("T(n) = 2*T(n/2) + n, T(1) = 1, T(2) = 7", lambda k: 2**k * (7 + 2 * k), lambda k: 2 * 2**k),
-    ("T(n) = T(n/2) + T(n/4), T(1) = 1, T(2) = 2", lambda k: fibonacci(k + 3), lambda k: 2 * 2**k),
+    ("T(n) = T(n/2) + T(n/4), T(1) = 1, T(2) = 2", lambda k: compute_fibonacci(k + 3), lambda k: 2 * 2**k),
     ("T(n) = 2*T(n-1) + 1, T(0) = 0", lambda k: 2**k - 1, lambda k: k),
     ("T(n) = T(n-1) + 2*T(n-2), T(0) = 2, T(1) = 1", lambda k: 2**k + (-1) ** k, lambda k: k),
-    ("F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1", fibonacci, lambda k: k),
+    ("F(n) = F(n-1) + F(n-2), F(0) = 0, F(1) = 1", compute_fibonacci, lambda k: k),
     ("T(n) = T(n-1) + n^3, T(0) = 0", lambda k: (k * (k + 1) // 2) ** 2, lambda k: k),
     ("T(n) = T(n-3) + n, T(2) = 2", lambda k: (k + 1) * (3 * k + 4) // 2, lambda k: 3 * k + 2),
     ("T(n) = 4*T(n-2), T(0) = 1", lambda k: 4**k, lambda k: 2 * k),
@@ -154,7 +154,7 @@ def test_exact_solutions(text: str, known: Callable[[int], object], size: Callab
         point = {name: size(k)}
         expected = sympy.Rational(known(k))
         assert sympy.Rational(str(evaluate(problem, point))) == expected
-        assert float(value_at(closed, point, WIDE)) == pytest.approx(float(expected), rel=1e-12)
+        assert float(value_at(closed, point, BALL_ARITHMETIC)) == pytest.approx(float(expected), rel=1e-12)
 
 
 def test_closed_forms_with_symbols_over_steps() -> None:
@@ -211,8 +211,8 @@ def test_closed_forms_are_what_the_recurrence_comes_to(text: str, size: Callable
     (name,) = problem.asked.parameters
     symbols = {"P": 5, "Q": 7, "L": 3, "c": 2}
     for k in range(1, 8):
-        value = Evaluator(problem, symbols, WIDE, exact_logs=True).of(problem.asked.name, size(k))
-        formula = value_at(closed, {**symbols, name: size(k)}, WIDE)
+        value = Evaluator(problem, symbols, BALL_ARITHMETIC, exact_logs=True).of(problem.asked.name, size(k))
+        formula = value_at(closed, {**symbols, name: size(k)}, BALL_ARITHMETIC)
         assert arb(formula).overlaps(arb(value))
         assert abs(arb(formula) - arb(value)) < 1e-9 * abs(arb(value))
 

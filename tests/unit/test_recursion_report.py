@@ -11,10 +11,10 @@ from flint import fmpq
 
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.polynomial import Poly, rational
+from archline.algebra.polynomial import Poly, to_rational
 from archline.analysis.cost import Cost
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language.parser import parse_expression
 from archline.recurrences.model import Case, Recurrence
 from cli_support import cli
@@ -108,19 +108,19 @@ LARGE = ((64, 64, 64), (100, 3, 40), (17, 17, 17), (1, 2, 3), (257, 1, 99), (16,
 def points(report: al.CostReport) -> Iterator[dict[str, int]]:
     for values in LARGE:
         sizes = dict(zip(report.parameters, values, strict=False))
-        if all(holds(fact, sizes) for fact in report.where):
+        if all(evaluate_fact(fact, sizes) for fact in report.where):
             yield sizes
 
 
 def first_case(recurrence: Recurrence, sizes: Mapping[str, int]) -> Case:
-    return next(each for each in recurrence.cases if not each.when or holds(parse_expression(each.when), sizes))
+    return next(each for each in recurrence.cases if not each.when or evaluate_fact(parse_expression(each.when), sizes))
 
 
 def applied(recurrence: Recurrence, value: Callable[[Mapping[str, int]], Fraction]) -> Callable[..., fmpq]:
     """The value at the sizes of a call."""
 
     def at(letter: str, arguments: tuple[fmpq, ...]) -> fmpq:
-        return rational(value(dict(zip(recurrence.parameters, map(int, arguments), strict=True))))
+        return to_rational(value(dict(zip(recurrence.parameters, map(int, arguments), strict=True))))
 
     return at
 

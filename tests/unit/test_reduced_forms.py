@@ -11,7 +11,7 @@ from algebra_strategies import FACTS, POINTS, expressions
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.printing import to_text
-from archline.algebra.reduce import reduced
+from archline.algebra.reduce import reduce_expression
 from effort import drawn
 
 n, m, b = (Poly.symbol(name) for name in "nmb")
@@ -23,6 +23,6 @@ products = st.lists(expressions(("n", "m")), min_size=1, max_size=3).map(lambda 
 @given(st.lists(products, min_size=1, max_size=3))
 def test_a_reduced_form_has_the_same_values(terms: list[Poly]) -> None:
     value = sum(terms[1:], terms[0])
-    found = reduced(value, FACTS)
+    found = reduce_expression(value, FACTS)
     for point in POINTS:
         assert evaluate(found, point) == evaluate(value, point), (to_text(value), to_text(found), point)

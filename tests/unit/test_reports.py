@@ -91,7 +91,7 @@ def test_latex(expression: str, expected: str) -> None:
 
 
 def test_latex_of_a_sum_longer_than_the_parser_takes() -> None:
-    assert latex.expression(b.total([(False, b.name("n"))] * 1000)).count("n") == 1000
+    assert latex.expression(b.sum_terms([(False, b.name("n"))] * 1000)).count("n") == 1000
 
 
 def test_text_in_latex_and_markdown_is_escaped() -> None:

@@ -9,7 +9,7 @@ import archline as al
 from archline.api import pictures
 from archline.energy.estimates import Estimate
 from archline.energy.machine_files import machine
-from archline.energy.machines import parameter
+from archline.energy.machines import read_parameter
 
 A100 = "a100-sxm4-40gb"
 KERNELS = {
@@ -88,7 +88,7 @@ def test_power_above_the_thermal_design_power_is_said() -> None:
     assert f"matmul_basic: {note}" in str(pictures.roofline(A100, "dense.matmul::matmul_basic", at=at))
     below = al.energy("dense.gemv::gemv", machine=A100, at=KERNELS["dense.gemv::gemv"])
     assert "thermal design power" not in str(below)
-    between = machine(A100).with_parameters({"power_rated": parameter("power_rated", "600 W")})
+    between = machine(A100).with_parameters({"power_rated": read_parameter("power_rated", "600 W")})
     perhaps = al.energy("dense.matmul::matmul_basic", machine=between, at=at)
     assert "the power may be above the thermal design power, 600.0 W" in str(perhaps)
 
@@ -98,7 +98,7 @@ def test_power_above_the_thermal_design_power_is_said() -> None:
 def test_the_page_names_the_side_that_binds_and_the_next_one(target: str, bandwidth: int) -> None:
     at = KERNELS[target]
     rates = {"bandwidth": f"{bandwidth} B/s", "L2_bandwidth": "3000 GB/s"}
-    changed = machine(A100).with_parameters({name: parameter(name, rate) for name, rate in rates.items()})
+    changed = machine(A100).with_parameters({name: read_parameter(name, rate) for name, rate in rates.items()})
     found = al.energy(target, machine=changed, model="roofline+levels", at=at)
     estimate = found.result.estimate
     assert estimate is not None

@@ -15,8 +15,8 @@ from archline.energy.caches import Settings
 from archline.energy.fixed_memory import FixedMemory
 from archline.energy.machines import Machine
 from archline.energy.scaling import Scaling
-from archline.energy.strong_scaling import scaling_of
-from archline.energy.subjects import subject
+from archline.energy.strong_scaling import derive_scaling
+from archline.energy.subjects import make_subject
 from archline.language.diagnostics import ArchlineError
 from effort import long
 from energy_support import made
@@ -28,7 +28,7 @@ ALL = made(gamma_t=1, beta_t=2, alpha_t=3, gamma_e=5, beta_e=7, alpha_e=11, delt
 
 
 def scaled(target: str, *vary: str, at: str, on: Machine = NETWORK, factor: Fraction = NEARLY) -> Scaling:
-    return scaling_of(subject(target), on, vary, at, factor=factor)
+    return derive_scaling(make_subject(target), on, vary, at, factor=factor)
 
 
 def ends(found: Scaling, quantity: str) -> tuple[int, int]:
@@ -124,7 +124,7 @@ algorithm f(x: inout local real[n], j: local int[n]) on grid(r: P):
 def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -> None:
     """P - 1 steps of n/P words: of 4 processors n*(P - 1) is three times that of 2."""
     (tmp_path / "ring.algo").write_text(RING)
-    found = scaling_of(subject(str(tmp_path / "ring.algo")), ALL, ["P=1..16"], "n=4800")
+    found = derive_scaling(make_subject(str(tmp_path / "ring.algo")), ALL, ["P=1..16"], "n=4800")
     words = [each.amount("words").lower * each.processors.lower for each in found.steps]
     assert words == [0, 4800, 14400, 33600, 72000]
     assert ends(found, "energy") == (2, 2)
@@ -135,7 +135,7 @@ def test_what_is_nothing_on_one_processor_is_compared_with_two(tmp_path: Path) -
 
 def test_a_bound_of_nothing_decides_nothing(tmp_path: Path) -> None:
     (tmp_path / "f.algo").write_text(MAY_BE_NOTHING)
-    found = scaling_of(subject(str(tmp_path / "f.algo")), ALL, ["P=2..8"], "n=8")
+    found = derive_scaling(make_subject(str(tmp_path / "f.algo")), ALL, ["P=2..8"], "n=8")
     assert found.steps[0].quantity("time*P").lower == 0  # type: ignore[union-attr]
     assert [found.verdict(each, "time*P") for each in found.steps[1:]] == ["open", "open"]
 
@@ -153,7 +153,7 @@ def test_the_command(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def fixed(target: str, *, on: Machine = ALL) -> FixedMemory:
-    found = scaling_of(subject(f"distributed.{target}"), on, *SWEEPS[target])
+    found = derive_scaling(make_subject(f"distributed.{target}"), on, *SWEEPS[target])
     assert found.fixed_memory is not None
     return found.fixed_memory
 
@@ -204,8 +204,8 @@ def test_without_copies_memory_is_tied_to_p() -> None:
 @long
 def test_words_of_all_processors_in_the_range_by_simulated_counts() -> None:
     """Within the range P*words stays below 5 times what it is without copies: 2*n^2*g + 2*n^2 for c = 1."""
-    found = scaling_of(
-        subject("distributed.matmul::matmul_25d"), ALL, ["c=1..8"], "n=64,g=8", settings=Settings(measured=True)
+    found = derive_scaling(
+        make_subject("distributed.matmul::matmul_25d"), ALL, ["c=1..8"], "n=64,g=8", settings=Settings(measured=True)
     )
     first = found.steps[0]
     assert first.amount("words").lower == 2 * 64**2 // 8 + 2 * 64**2 // 64

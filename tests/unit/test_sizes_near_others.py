@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.expr.solutions import SizeSearch
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language.loader import load_text
 
 
@@ -50,6 +50,6 @@ def test_solutions_satisfy_all_facts(facts: set[str], asked: tuple[int, int, int
     sizes = search("nmk", ", ".join(sorted(facts)) or "n >= 1")
     point = dict(zip("nmk", asked, strict=True))
     found = sizes.nearest(point)
-    assert found is None or all(holds(fact, found) for fact in sizes.facts)
-    if all(holds(fact, point) for fact in sizes.facts):
+    assert found is None or all(evaluate_fact(fact, found) for fact in sizes.facts)
+    if all(evaluate_fact(fact, point) for fact in sizes.facts):
         assert found == point

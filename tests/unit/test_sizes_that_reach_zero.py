@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from archline.api.costs import CostReport
 from archline.api.metrics import Metric, Number
 from archline.api.modules import loads
-from archline.execution.run import tried
+from archline.execution.run import try_run
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from cli_support import cli
 
@@ -137,7 +137,7 @@ def check_against_runs(text: str, most: int) -> CostReport:
     for size in range(most):
         sizes = {name: max(size, least) for name, least in algorithm.signature.at_least.items()}
         sizes |= dict.fromkeys(algorithm.signature.indices, 0)
-        run = tried(algorithm.module, algorithm.node, sizes)
+        run = try_run(algorithm.module, algorithm.node, sizes)
         if isinstance(run, Diagnostic) or run is None:
             assert run is None or run.rule.code in ("AL506", "AL507", "AL524"), run
             continue

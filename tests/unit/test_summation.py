@@ -168,7 +168,7 @@ entry, next_entry = a.offset(segments, i), a.offset(segments, i + 2)
 def test_the_largest_is_at_most_the_sum() -> None:
     """Where the sign of q is not known, the sum has a bound and the largest has none of its own."""
     q = Poly.symbol("q")
-    value = i * (n - i) * q + a.quotient(i * 9, m)
+    value = i * (n - i) * q + a.exact_quotient(i * 9, m)
     upper = bounded_max(value, "i", ZERO, n, FACTS, True)
     for size in range(1, 9):
         for factor in (0, 1, 5):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import archline as al
-from archline.execution.run import execute, tried
+from archline.execution.run import execute, try_run
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
 
@@ -40,6 +40,6 @@ def test_a_failure_after_a_short_loop_is_confirmed(tmp_path) -> None:
 def test_a_run_on_one_processor_stops_after_its_steps() -> None:
     module = load_text(LONG.format(count="2^31"))
     main = module.algorithms["main"]
-    assert tried(module, main, {"n": 3}).rule.code == "AL528"
+    assert try_run(module, main, {"n": 3}).rule.code == "AL528"
     with pytest.raises(ArchlineError, match="AL528"):
         execute(module, main, {"x": [0.0, 0.0]}, compiled=False, progress=False, steps=1000)

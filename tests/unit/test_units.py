@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from archline.energy.machine_files import machine
 from archline.energy.machines import read_parameters
 from archline.energy.quantities import NAMES
-from archline.energy.units import BASES, dimension, format_si, parse_unit
+from archline.energy.units import BASES, format_si, parse_dimension, parse_unit
 from archline.language.diagnostics import ArchlineError
 from energy_support import codes
 
@@ -84,7 +84,7 @@ POWERS = (-15, -12, -9, -6, -3, 3, 6, 9, 12, 15)
 )
 def test_units(text: str, factor: Fraction, base: str) -> None:
     unit = parse_unit(text)
-    assert (unit.factor, unit.dimension) == (factor, dimension(base))
+    assert (unit.factor, unit.dimension) == (factor, parse_dimension(base))
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_what_is_not_a_unit(text: str) -> None:
     ],
 )
 def test_dimensions_are_written(unit: str, shown: str) -> None:
-    assert str(dimension(unit)) == shown
+    assert str(parse_dimension(unit)) == shown
 
 
 DIMENSIONS = st.dictionaries(st.sampled_from(BASES), st.integers(-3, 3), max_size=4)
@@ -119,11 +119,11 @@ def test_a_written_dimension_is_read_again(powers: dict[str, int]) -> None:
     written_ = "1"
     for base, power in powers.items():
         written_ += f"*{base}" * power if power > 0 else f"/{base}" * -power
-    found = dimension(written_)
+    found = parse_dimension(written_)
     assert dict(found.powers) == {base: power for base, power in powers.items() if power}
     if all("^" not in part for part in str(found).split("/")):
-        assert dimension(str(found)) == found
-    assert found.times(found, -1) == dimension("1")
+        assert parse_dimension(str(found)) == found
+    assert found.times(found, -1) == parse_dimension("1")
     assert found.power(Fraction(1, 2)).power(2) == found
 
 

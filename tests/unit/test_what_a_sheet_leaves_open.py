@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline
-from archline.energy.estimates import estimate_of
+from archline.energy.estimates import estimate_amounts
 from archline.energy.machine_files import machine
-from archline.energy.machines import Machine, parameter
-from archline.energy.models import model
+from archline.energy.machines import Machine, read_parameter
+from archline.energy.models import find_model
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
 from effort import drawn
@@ -60,7 +60,7 @@ def sheet(tmp_path: Path) -> Path:
 
 def of(**quantities: str) -> Machine:
     """The EPYC 7763 with other numbers."""
-    return machine("epyc-7763").with_parameters({name: parameter(name, text) for name, text in quantities.items()})
+    return machine("epyc-7763").with_parameters({name: read_parameter(name, text) for name, text in quantities.items()})
 
 
 # The energy at most, by the thermal design power
@@ -68,7 +68,7 @@ def of(**quantities: str) -> Machine:
 @settings(max_examples=drawn(60), deadline=None)
 def test_the_bound_is_power_times_time(flops: int, traffic: int, more: int, watts: int) -> None:
     chosen = of(power_rated=f"{watts} W", peak="2.5 Tflop/s", bandwidth="200 GB/s")
-    found = estimate_of(model("roofline+tdp"), chosen, {"flops": flops, "traffic": (traffic, traffic + more)})
+    found = estimate_amounts(find_model("roofline+tdp"), chosen, {"flops": flops, "traffic": (traffic, traffic + more)})
     least, most = (max(Fraction(flops, 25 * 10**11), Fraction(each, 2 * 10**11)) for each in (traffic, traffic + more))
     assert (found.time.lower, found.time.upper) == (least, most)
     assert (found.energy.lower, found.energy.upper) == (0, watts * most)

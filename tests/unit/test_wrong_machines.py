@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from archline.energy.machines import read_parameters
-from archline.energy.quantities import respelt
+from archline.energy.quantities import correct_unit
 from archline.energy.units import parse_unit
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
@@ -121,7 +121,7 @@ def test_a_number_that_a_formula_gives_is_looked_at_too(tmp_path: Path) -> None:
     ],
 )
 def test_units_as_others_write_them(typed: str, unit: str) -> None:
-    assert respelt(typed) == unit
+    assert correct_unit(typed) == unit
     assert (parse_unit(unit) is None) == (unit == typed)
 
 

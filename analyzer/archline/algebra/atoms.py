@@ -61,7 +61,7 @@ class Quotient(Atom):
         self.argument, self.divisor = argument, divisor
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return quotient(*parts)
+        return exact_quotient(*parts)
 
 
 class CommonDivisor(Atom):
@@ -137,7 +137,7 @@ class Applied(Atom):
 
 
 # Constructors
-def content(poly: Poly) -> fmpq:
+def compute_content(poly: Poly) -> fmpq:
     """Return the positive rational c such that poly / c has coprime integer coefficients."""
     numerator, denominator = 0, 1
     for coefficient in poly.terms.values():
@@ -150,7 +150,7 @@ def positive_part(value: Poly) -> Poly:
     """Return max(0, value)."""
     if value.is_constant:
         return value if value.constant_term > 0 else ZERO
-    scale = content(value)
+    scale = compute_content(value)
     primitive = value.scaled(1 / scale)
     first = min((monomial for monomial in primitive.terms if monomial), key=monomial_key)
     if primitive.terms[first] < 0:
@@ -174,7 +174,7 @@ def minimum(left: Poly, right: Poly) -> Poly:
     return left - positive_part(left - right)
 
 
-def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
+def split_extremum(value: Poly, greatest: bool) -> tuple[Poly, ...]:
     """Return the arguments of a maximum (of a minimum if not `greatest`), also nested; else the value alone."""
     # Atoms inside other atoms come after them, since they may cancel.
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
@@ -185,7 +185,7 @@ def options(value: Poly, greatest: bool) -> tuple[Poly, ...]:
         if set(parts) <= {0, 1} and factor.is_constant and (factor.constant_term > 0) == greatest:
             rest = parts.get(0, ZERO)
             ends = rest, rest + factor * atom.argument
-            return tuple(dict.fromkeys(option for end in ends for option in options(end, greatest)))
+            return tuple(dict.fromkeys(option for end in ends for option in split_extremum(end, greatest)))
     return (value,)
 
 
@@ -200,29 +200,29 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if isinstance(inner, Floor) and is_integral(modulus):
         return floor_div(inner.argument, inner.modulus * modulus)
     if modulus.is_constant:
-        return _floor_by_number(value, modulus.constant_term)
+        return _floor_by_constant(value, modulus.constant_term)
     exact = divide_terms(value, modulus)
     if len(modulus.terms) == 1:
         # floor(i^2/(2*i)) -> floor(i/2)
         ((monomial, number),) = modulus.terms.items()
         reduced = value * Poly({monomial: fmpq(1)}) ** -1
         if value and is_integral(reduced):
-            return _floor_by_number(reduced, number)
+            return _floor_by_constant(reduced, number)
     if exact is None:
-        return _rounded(value, modulus)
+        return _make_floor_atom(value, modulus)
     whole, rest = exact
     if (rest and _fractional_terms(whole)) or _divides_by_sizes(whole):
-        return _rounded(value, modulus)
+        return _make_floor_atom(value, modulus)
     if not rest:
         # A quotient of polynomials may still be a fraction.
-        return _floor_by_number(whole, fmpq(1))
+        return _floor_by_constant(whole, fmpq(1))
     if rest == -ONE:
         # m divides n: floor((n - 1)/m) -> n/m - 1, as in ceil(n/m)
         return whole - 1
-    return whole + _rounded(rest, modulus)
+    return whole + _make_floor_atom(rest, modulus)
 
 
-def _rounded(value: Poly, modulus: Poly) -> Poly:
+def _make_floor_atom(value: Poly, modulus: Poly) -> Poly:
     """Return floor(e/m); floor(-n/m) -> -floor((n - 1)/m) - 1 if all terms are negative and `L` is not in m."""
     negative = "L" not in modulus.names and all(number < 0 for monomial, number in value.terms.items() if monomial)
     if negative and not value.is_constant and is_integral(value) and is_integral(modulus):
@@ -230,7 +230,7 @@ def _rounded(value: Poly, modulus: Poly) -> Poly:
     return Poly.of_atom(Floor(value, modulus))
 
 
-def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
+def _floor_by_constant(value: Poly, modulus: fmpq) -> Poly:
     denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
     scaled = modulus * denominator
     m = int(scaled.p)
@@ -261,7 +261,7 @@ def _floor_by_number(value: Poly, modulus: fmpq) -> Poly:
         # floor((c*x + r)/(c*m)) -> floor((x + floor(r/c))/m) for an integer x
         shift = int(inner.constant_term.p) // common
         inner = (inner - inner.constant_term).scaled(fmpq(1, common)) + shift
-        return Poly(whole) + _floor_by_number(inner, fmpq(m // common))
+        return Poly(whole) + _floor_by_constant(inner, fmpq(m // common))
     if m == 2 and inner.constant_term == 1:
         # floor((x + 1)/2) -> x - floor(x/2), so that both roundings share one atom
         inner = inner - 1
@@ -279,7 +279,7 @@ def modulo(value: Poly, modulus: Poly) -> Poly:
     return value - modulus * floor_div(value, modulus)
 
 
-def quotient(value: Poly, divisor: Poly) -> Poly:
+def exact_quotient(value: Poly, divisor: Poly) -> Poly:
     """Return value / divisor, which the program promises to be an integer."""
     if divisor.is_constant and divisor:
         return value.scaled(1 / divisor.constant_term)
@@ -402,7 +402,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
     """
     if base == 1:
         return ONE
-    base, root = _root(base)
+    base, root = _split_perfect_power(base)
     exponent = exponent.scaled(root)
     shift = exponent.constant_term
     if abs(shift) > MAX_CONSTANT_EXPONENT:
@@ -423,7 +423,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
     return result
 
 
-def _root(base: int) -> tuple[int, int]:
+def _split_perfect_power(base: int) -> tuple[int, int]:
     """Return the smallest r and the k with base = r^k, for r up to 64; (base, 1) if there is none."""
     for root in range(2, min(isqrt(base), 64) + 1):
         power, exponent = root, 1
@@ -460,7 +460,7 @@ def single_atom(value: Poly) -> Atom | None:
     return None
 
 
-SPELLED: dict[str, Poly] = {}
+SPELLINGS: dict[str, Poly] = {}
 """The values of symbols that facts introduce for quotients and logarithms of sizes, such as `n/b`, by their names.
 
 A name spells the same value under all facts, although facts may know the symbol as something else: the exponent k of
@@ -468,9 +468,9 @@ n = 4^k is called `log2(n)` too. The `quotients` of the facts have the value tha
 """
 
 
-def spelled(name: str, value: Poly) -> str:
+def record_spelling(name: str, value: Poly) -> str:
     """Record the value that the name of a symbol spells, and return the name."""
-    SPELLED[name] = value
+    SPELLINGS[name] = value
     return name
 
 
@@ -480,4 +480,4 @@ def symbol_of(value: Poly) -> str | None:
     return atom.name if isinstance(atom, Symbol) else None
 
 
-Atom.quotient = staticmethod(quotient)
+Atom.quotient = staticmethod(exact_quotient)

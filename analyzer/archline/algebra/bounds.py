@@ -7,11 +7,11 @@ from functools import cached_property
 from math import lcm
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import UNIT, Atom, Monomial, Poly, Symbol, product, total
+from archline.algebra.polynomial import RATIONAL_ONE, Atom, Monomial, Poly, Symbol, product, sum_polynomials
 from archline.numbers import fmpq
 from archline.records import record
 
-MAX_LEVELS = 64
+MAX_TREE_LEVELS = 64
 """Levels up to which a bound of a depth is turned into a bound of leaves, a number of as many bits."""
 
 
@@ -67,7 +67,7 @@ class Power:
         rest = a.sqrt(size) if self.every == 2 else a.exponential(2, a.log2(size) / self.every)
 
         def rewrite_poly(poly: Poly) -> Poly:
-            return total(
+            return sum_polynomials(
                 product((rewrite_factor(atom, power) for atom, power in monomial), coefficient)
                 for monomial, coefficient in poly.terms.items()
             )
@@ -88,7 +88,7 @@ def scaled_to_one(value: Poly) -> Poly:
 
     Its coefficients are integers without a common divisor, so an integer remains one.
     """
-    return value if not value or (size := a.content(value)) == UNIT else value.scaled(1 / size)
+    return value if not value or (size := a.compute_content(value)) == RATIONAL_ONE else value.scaled(1 / size)
 
 
 def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
@@ -96,19 +96,19 @@ def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
     return fmpq(lcm(*(int(number.p) for number in numbers)))
 
 
-def of_leaves(value: Poly, depth: a.CeilLog2) -> Poly | None:
+def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
     """Return a value that is >= 0 for e leaves if ceil(log2(e)) - c >= 0, or c - ceil(log2(e)) >= 0 (small c)."""
     less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
-    if less.is_constant and less.constant_term.q == 1 and -MAX_LEVELS <= less.constant_term <= -1:
+    if less.is_constant and less.constant_term.q == 1 and -MAX_TREE_LEVELS <= less.constant_term <= -1:
         # More than 2^(c - 1) leaves are at least one more, if their number is whole.
         return depth.argument - a.exponential(2, -less - 1) - (1 if a.is_integral(depth.argument) else 0)
-    small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_LEVELS
+    small = more.is_constant and more.constant_term.q == 1 and 0 <= more.constant_term <= MAX_TREE_LEVELS
     return a.exponential(2, more) - depth.argument if small else None
 
 
-def of_exponent(value: Poly, power: a.Exponential) -> Poly | None:
+def bound_exponent(value: Poly, power: a.Exponential) -> Poly | None:
     """Return a value that is >= 0 for an integer exponent x if c*b^x + d >= 0, or None."""
-    between = _between_powers(value)
+    between = _compare_powers_of_two(value)
     if between is not None:
         return between
     parts = value.coefficients(power)
@@ -151,7 +151,7 @@ def common_factor(value: Poly) -> Monomial:
     return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
-def _between_powers(value: Poly) -> Poly | None:
+def _compare_powers_of_two(value: Poly) -> Poly | None:
     """Return x - y if the value is 2^x - 2^y, else None: both have the same sign."""
     if len(value.terms) != 2:
         return None
@@ -161,7 +161,7 @@ def _between_powers(value: Poly) -> Poly | None:
     return None if above is None or below is None else above - below
 
 
-def tightened(bound: Poly, lower: bool) -> Poly:
+def round_bound_inward(bound: Poly, lower: bool) -> Poly:
     """Round a constant bound of an integer inward: up if `lower`, else down."""
     if not bound.is_constant:
         return bound

@@ -9,15 +9,15 @@ from itertools import pairwise
 from archline.numbers import fmpq
 from archline.records import record
 
-NOTHING = fmpq(0)
+RATIONAL_ZERO = fmpq(0)
 Point = tuple[fmpq, fmpq]
 
 
 @record
-class Concave:
+class ConcaveFunction:
     """A value at 0, and pieces by width and slope, from steep to flat; constant after the last piece."""
 
-    start: fmpq = NOTHING
+    start: fmpq = RATIONAL_ZERO
     pieces: tuple[tuple[fmpq, fmpq], ...] = ()
 
     def at(self, place: fmpq) -> fmpq:
@@ -38,72 +38,78 @@ class Concave:
     @cached_property
     def corners(self) -> tuple[Point, ...]:
         """The places where pieces end, with the values there."""
-        corners, place, value = [], NOTHING, self.start
+        corners, place, value = [], RATIONAL_ZERO, self.start
         for width, slope in self.pieces:
             place, value = place + width, value + width * slope
             corners.append((place, value))
         return tuple(corners)
 
-    def stretched(self, part: fmpq) -> Concave:
+    def scale_argument(self, part: fmpq) -> ConcaveFunction:
         """Return x -> f(part*x)."""
-        return Concave(self.start, tuple((width / part, slope * part) for width, slope in self.pieces) if part else ())
+        return ConcaveFunction(
+            self.start, tuple((width / part, slope * part) for width, slope in self.pieces) if part else ()
+        )
 
-    def with_line(self, line: tuple[fmpq, fmpq], end: fmpq) -> Concave:
+    def with_line(self, line: tuple[fmpq, fmpq], end: fmpq) -> ConcaveFunction:
         """Return the sum with start + slope*x, up to an end; constant after it."""
         start, slope = line
-        reached, pieces = NOTHING, []
+        reached, pieces = RATIONAL_ZERO, []
         for width, steepness in self.pieces:
             width = min(width, end - reached)
             pieces.append((width, steepness + slope))
             reached += width
-        return Concave(self.start + start, steep((*pieces, (end - reached, slope))))
+        return ConcaveFunction(self.start + start, sort_by_slope((*pieces, (end - reached, slope))))
 
 
-def together(parts: Iterable[Concave]) -> Concave:
+def sup_convolve(parts: Iterable[ConcaveFunction]) -> ConcaveFunction:
     """Return the sup-convolution: the maximum of the sum of the parts at places that add up to the given one."""
     parts = tuple(parts)
     pieces = (piece for part in parts for piece in part.pieces)
-    return Concave(sum((part.start for part in parts), NOTHING), steep(pieces))
+    return ConcaveFunction(sum((part.start for part in parts), RATIONAL_ZERO), sort_by_slope(pieces))
 
 
-def added(parts: Sequence[Concave]) -> Concave:
+def add_functions(parts: Sequence[ConcaveFunction]) -> ConcaveFunction:
     """Return the pointwise sum."""
-    places = sorted({NOTHING, *(place for part in parts for place, _ in part.corners)})
-    return covering((place, sum((part.at(place) for part in parts), NOTHING)) for place in places)
+    places = sorted({RATIONAL_ZERO, *(place for part in parts for place, _ in part.corners)})
+    return concave_majorant((place, sum((part.at(place) for part in parts), RATIONAL_ZERO)) for place in places)
 
 
-def lesser(left: Concave, right: Concave, end: fmpq) -> Concave:
+def pointwise_minimum(left: ConcaveFunction, right: ConcaveFunction, end: fmpq) -> ConcaveFunction:
     """Return the pointwise minimum of two functions up to an end."""
-    places = sorted({NOTHING, end, *(place for part in (left, right) for place, _ in part.corners if place < end)})
+    places = sorted(
+        {RATIONAL_ZERO, end, *(place for part in (left, right) for place, _ in part.corners if place < end)}
+    )
     corners = []
     for place, following in zip(places, [*places[1:], end], strict=True):
         before, after = (left.at(point) - right.at(point) for point in (place, following))
         corners.append(place)
         if before * after < 0:
             corners.append(place + (following - place) * before / (before - after))
-    return covering((place, min(left.at(place), right.at(place))) for place in corners)
+    return concave_majorant((place, min(left.at(place), right.at(place))) for place in corners)
 
 
-def covering(points: Iterable[Point]) -> Concave:
+def concave_majorant(points: Iterable[Point]) -> ConcaveFunction:
     """Return the smallest such function on [0, oo) that is nowhere below some points with values >= 0."""
     hull: list[Point] = []
-    for place, value in sorted(((NOTHING, NOTHING), *points)):
+    for place, value in sorted(((RATIONAL_ZERO, RATIONAL_ZERO), *points)):
         if hull and value <= hull[-1][1]:
             # The hull is nondecreasing, so it is not below this point.
             continue
         if hull and place == hull[-1][0]:
             hull.pop()
-        while len(hull) > 1 and _slope(hull[-2], hull[-1]) <= _slope(hull[-1], (place, value)):
+        while len(hull) > 1 and _slope_between(hull[-2], hull[-1]) <= _slope_between(hull[-1], (place, value)):
             hull.pop()
         hull.append((place, value))
-    return Concave(hull[0][1], tuple((right[0] - left[0], _slope(left, right)) for left, right in pairwise(hull)))
+    return ConcaveFunction(
+        hull[0][1], tuple((right[0] - left[0], _slope_between(left, right)) for left, right in pairwise(hull))
+    )
 
 
-def _slope(left: Point, right: Point) -> fmpq:
+def _slope_between(left: Point, right: Point) -> fmpq:
     return (right[1] - left[1]) / (right[0] - left[0])
 
 
-def steep(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
+def sort_by_slope(pieces: Iterable[tuple[fmpq, fmpq]]) -> tuple[tuple[fmpq, fmpq], ...]:
     """Sort the pieces of positive slope and width from steep to flat."""
     rising = [(width, slope) for width, slope in pieces if width > 0 and slope > 0]
     return tuple(sorted(rising, key=lambda piece: -piece[1]))

@@ -11,9 +11,9 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.records import record
 
-MAX_WAYS = 64
+MAX_ALTERNATIVES = 64
 """Combinations of alternatives that are tried; of more nothing is learned."""
-MAX_RAISED = 64
+MAX_BOUND_RAISE = 64
 """Integers by which the lower bound of a symbol is raised at most."""
 Values = tuple[Poly, ...]
 
@@ -32,22 +32,24 @@ class Knowledge:
         max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
         have in common is learned, and the disjunction remains pending.
         """
-        pending = (*self.pending, tuple(part for values in ways for part in _together(values)))
-        candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_WAYS + 1)]
-        if len(candidates) > MAX_WAYS:
+        pending = (*self.pending, tuple(part for values in ways for part in _to_disjunctive_form(values)))
+        candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_ALTERNATIVES + 1)]
+        if len(candidates) > MAX_ALTERNATIVES:
             return self
-        possible = [extended for candidate in candidates if not (extended := self._with(candidate)).impossible]
+        possible = [
+            extended for candidate in candidates if not (extended := self._add_nonnegative(candidate)).impossible
+        ]
         if not possible:
             return None
         if len(possible) == 1:
             return possible[0]
         values = {value.key: value for candidate in candidates for value in candidate}
         common = tuple(v for _, v in sorted(values.items()) if all(case.facts.nonnegative(v) for case in possible))
-        return Knowledge(self._with(common).facts, (*self.nonnegative, *common), pending)
+        return Knowledge(self._add_nonnegative(common).facts, (*self.nonnegative, *common), pending)
 
-    def _with(self, values: Values) -> Knowledge:
+    def _add_nonnegative(self, values: Values) -> Knowledge:
         nonnegative = (*self.nonnegative, *values)
-        return Knowledge(_taught(self.facts, nonnegative), nonnegative)
+        return Knowledge(_assume_nonnegative(self.facts, nonnegative), nonnegative)
 
     @property
     def impossible(self) -> bool:
@@ -55,27 +57,27 @@ class Knowledge:
         return any(self.facts.nonnegative(-self.facts.simplify(value) - ONE) for value in self.nonnegative)
 
 
-def _taught(facts: Facts, values: Values) -> Facts:
+def _assume_nonnegative(facts: Facts, values: Values) -> Facts:
     """Assume that every value is >= 0, in two passes, since one may decide a max in another."""
     for _ in range(2):
         for value in values:
             if not facts.nonnegative(value):
-                facts = facts.with_nonnegative(_of_exponents(facts.simplify(value)))
-    return _transitive(facts)
+                facts = facts.with_nonnegative(_reduce_to_exponent(facts.simplify(value)))
+    return _close_transitively(facts)
 
 
-def _transitive(facts: Facts) -> Facts:
+def _close_transitively(facts: Facts) -> Facts:
     """Derive that lower bounds are <= upper bounds, youngest symbol first: 17 <= m and m <= n -> n >= 17."""
     for name in reversed(facts.bounds):
         bounds = facts.bounds[name]
         for low, high in product(bounds.lower, bounds.upper):
             value = high - low
             if not value.is_constant and not facts.nonnegative(value):
-                facts = _raised(facts.with_nonnegative(_of_exponents(value)), value)
+                facts = _raise_integer_bound(facts.with_nonnegative(_reduce_to_exponent(value)), value)
     return facts
 
 
-def _raised(facts: Facts, value: Poly) -> Facts:
+def _raise_integer_bound(facts: Facts, value: Poly) -> Facts:
     """Assume value >= 0 of one integer symbol, and raise its lower bound where that follows: 2^k < 4^k -> k >= 1."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):
@@ -85,7 +87,7 @@ def _raised(facts: Facts, value: Poly) -> Facts:
     if minimum is None:
         return facts
     raised = minimum
-    while raised < minimum + MAX_RAISED:
+    while raised < minimum + MAX_BOUND_RAISE:
         result = value.substitute({name: Poly.constant(raised)})
         if not result.is_constant or result.constant_term >= 0:
             break
@@ -93,11 +95,11 @@ def _raised(facts: Facts, value: Poly) -> Facts:
     return facts if raised == minimum else facts.with_nonnegative(Poly.symbol(name) - raised)
 
 
-def _together(values: Values) -> list[Values]:
-    return [sum(choice, ()) for choice in product(*map(conjunctions, values))]
+def _to_disjunctive_form(values: Values) -> list[Values]:
+    return [sum(choice, ()) for choice in product(*map(split_into_conjunctions, values))]
 
 
-def conjunctions(value: Poly) -> list[Values]:
+def split_into_conjunctions(value: Poly) -> list[Values]:
     """Write value >= 0 as a list of alternatives, each of values without max(0, e) that are all >= 0."""
     for atom in sorted(value.atoms(), key=str, reverse=True):
         if not isinstance(atom, a.PositivePart):
@@ -105,7 +107,7 @@ def conjunctions(value: Poly) -> list[Values]:
         parts = value.coefficients(atom)
         if set(parts) - {0, 1} or not parts[1].is_constant:
             continue
-        first, second = (conjunctions(_replaced(value, atom, new)) for new in (ZERO, atom.argument))
+        first, second = (split_into_conjunctions(_replace_atom(value, atom, new)) for new in (ZERO, atom.argument))
         if parts[1].constant_term > 0:
             return [*first, *second]
         return [(*x, *y) for x in first for y in second]
@@ -120,7 +122,7 @@ class Alternatives:
     least: bool
 
 
-def alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
+def split_into_alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
     """Split a maximum or minimum into its operands if an atom of a kind occurs in it."""
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if isinstance(atom, a.PositivePart) and any(isinstance(inner, kind) for inner in atom.argument.atoms_within()):
@@ -128,16 +130,16 @@ def alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
             if set(parts) - {0, 1} or not parts[1].is_constant:
                 continue
             # c*max(0, e) with c < 0 makes a minimum; it lies between its values at 0 and at e.
-            ends = (_replaced(value, atom, ZERO), _replaced(value, atom, atom.argument))
-            return Alternatives(tuple(alternatives(end, kind) for end in ends), parts[1].constant_term < 0)
+            ends = (_replace_atom(value, atom, ZERO), _replace_atom(value, atom, atom.argument))
+            return Alternatives(tuple(split_into_alternatives(end, kind) for end in ends), parts[1].constant_term < 0)
     return value
 
 
-def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
+def _replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
     return value.map_atoms(lambda candidate: new if candidate == atom else None)
 
 
-def _of_exponents(value: Poly) -> Poly:
+def _reduce_to_exponent(value: Poly) -> Poly:
     """Rewrite c*2^e - d >= 0 or d - c*2^e >= 0 as a condition on the exponent e."""
     match [(monomial, coefficient) for monomial, coefficient in value.terms.items() if monomial]:
         case [(((a.Exponential() as atom, power),), coefficient)] if atom.base == 2 and power > 0:

@@ -15,9 +15,9 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-EVERY = 64
+CLOCK_INTERVAL = 64
 """The number of term products after which the clock is read."""
-LATE = 15 * EVERY
+OVERTIME_CHARGE = 15 * CLOCK_INTERVAL
 """The term products charged at each reading once the time is up, so that a required derivation ends soon as well."""
 
 
@@ -39,13 +39,13 @@ class Clock:
     late = False
 
 
-def allow(seconds: float) -> None:
+def set_time_limit(seconds: float) -> None:
     """Allow optional refinements the given seconds from now on; 0 removes the limit, and nothing is left out."""
     Clock.until = process_time() + seconds if seconds else None
     Clock.late = Clock.late and bool(seconds)
 
 
-def late() -> bool:
+def is_out_of_time() -> bool:
     """Test whether the time is up; if so, record that a refinement is left out, which the command reports."""
     effort = _current.get()
     until = Clock.until if effort is None or effort.until is None else effort.until
@@ -68,17 +68,17 @@ class Effort:
         self.left -= amount
         if self.left < 0:
             raise OutOfBudgetError("its closed form is too large to derive")
-        if self.left % EVERY < amount and late():
+        if self.left % CLOCK_INTERVAL < amount and is_out_of_time():
             if self.until is not None:
                 raise OutOfBudgetError(OUT_OF_TIME)
-            self.left -= LATE
+            self.left -= OVERTIME_CHARGE
 
 
 # One for each thread: servers and notebooks derive in several.
 _current: ContextVar[Effort | None] = ContextVar("effort", default=None)
 
 
-def spend(amount: int) -> None:
+def spend_effort(amount: int) -> None:
     """Count work against the limits of the enclosing blocks; raises OutOfBudgetError when one is used up."""
     effort = _current.get()
     if effort is not None:
@@ -86,7 +86,7 @@ def spend(amount: int) -> None:
 
 
 @contextmanager
-def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[None]:
+def limit_effort(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[None]:
     """Limit the work of the block to about this number of term products; raises OutOfBudgetError beyond it.
 
     An enclosing limit applies too, except to a block with its `own`, whose result is independent of what was derived
@@ -112,7 +112,7 @@ def budget(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[N
 def search(find: Callable[[], T], otherwise: T) -> T:
     """Return the result of a search that only refines, or `otherwise` if the search exceeds its time."""
     try:
-        with budget(maxsize, own=True):
+        with limit_effort(maxsize, own=True):
             return find()
     except OutOfBudgetError:
         return otherwise

@@ -10,7 +10,7 @@ from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.numbers import fmpq
 
 
-def expanded(value: Poly) -> Poly:
+def expand_logarithms(value: Poly) -> Poly:
     """Write log2(x*y) as log2(x) + log2(y) for x, y > 0, so 7^log2(x*y) is a product, and quotients as fractions."""
 
     def expand_atom(atom: Atom) -> Poly | None:
@@ -19,13 +19,15 @@ def expanded(value: Poly) -> Poly:
                 ((monomial, coefficient),) = argument.terms.items()
                 if not monomial:
                     return None
-                return sum((_log2_of_atom(inner).scaled(power) for inner, power in monomial), log2(coefficient))
+                return sum(
+                    (_log2_of_atom(inner).scaled(power) for inner, power in monomial), log2_of_number(coefficient)
+                )
             case a.Quotient(argument=argument, divisor=divisor) if len(divisor.terms) == 1:
-                return expanded(argument) * expanded(divisor) ** -1
+                return expand_logarithms(argument) * expand_logarithms(divisor) ** -1
             case _:
                 return None
 
-    return value.map_within(expand_atom) if any(map(_expands, value.atoms_within())) else value
+    return value.map_within(expand_atom) if any(map(_is_expandable, value.atoms_within())) else value
 
 
 def as_fractions(value: Poly) -> Poly:
@@ -40,13 +42,13 @@ def as_fractions(value: Poly) -> Poly:
     return value.map_atoms(without_quotient)
 
 
-def log2(number: fmpq) -> Poly:
+def log2_of_number(number: fmpq) -> Poly:
     """Return the logarithm of a positive rational: that of its numerator less that of its denominator."""
     above, below = (a.log2(Poly.constant(fmpq(part))) if part != 1 else ZERO for part in (number.p, number.q))
     return above - below
 
 
-def _expands(atom: Atom) -> bool:
+def _is_expandable(atom: Atom) -> bool:
     match atom:
         case a.Quotient():
             return True
@@ -58,7 +60,7 @@ def _expands(atom: Atom) -> bool:
 
 def _log2_of_atom(atom: Atom) -> Poly:
     if isinstance(atom, a.Exponential):
-        return expanded(atom.exponent) * a.log2(Poly.constant(fmpq(atom.base)))
+        return expand_logarithms(atom.exponent) * a.log2(Poly.constant(fmpq(atom.base)))
     return a.log2(Poly.of_atom(atom))
 
 
@@ -71,7 +73,7 @@ def without_powers(value: Poly, facts: Facts) -> Poly:
     def by_logarithms(atom: Atom) -> Poly | None:
         if isinstance(atom, a.PositivePart):
             for argument, more in ((atom.argument, ZERO), (-atom.argument, atom.argument)):
-                replacement = _at_powers(argument, facts)
+                replacement = _log2_step_of_max(argument, facts)
                 if replacement is not None:
                     return replacement + more
         return None
@@ -80,7 +82,7 @@ def without_powers(value: Poly, facts: Facts) -> Poly:
     return rewritten if rewritten is value else facts.simplify(rewritten)
 
 
-def _at_powers(value: Poly, facts: Facts) -> Poly | None:
+def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
     """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) for a max(0, value) as in `without_powers`, else None."""
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():

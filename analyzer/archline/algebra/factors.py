@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, sum_polynomials
 from archline.numbers import fmpq, fmpq_mpoly_ctx
 
 MAX_TERMS = 64
-MAX_DIVISION = 4
+MAX_STEPS_PER_TERM = 4
 """Steps of a division for each term of the dividend."""
 
 
 @lru_cache(maxsize=1024)
-def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
+def factor_into_extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
     """Factor a polynomial into a number and powers, if all factors are of degree 1 and at least one is a difference.
 
     A difference has several sizes and a term that is subtracted; products without one are easier to read as sums.
@@ -31,7 +31,9 @@ def extents(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
         linear = part.to_dict()
         if part.total_degree() > 1:
             return None
-        extent = total((Poly.symbol(names[row.index(1)]) if 1 in row else ONE).scaled(c) for row, c in linear.items())
+        extent = sum_polynomials(
+            (Poly.symbol(names[row.index(1)]) if 1 in row else ONE).scaled(c) for row, c in linear.items()
+        )
         # The sign is chosen so that most terms are positive.
         sign = -1 if 2 * sum(c < 0 for c in linear.values()) > len(linear) else 1
         scale = sign * min(map(abs, linear.values()))
@@ -45,13 +47,13 @@ def divide_exactly(value: Poly, divisor: Poly) -> Poly | None:
     """Return value / divisor if the polynomial division leaves no remainder, else None."""
     if not divisor:
         raise ZeroDivisionError
-    lead = max(divisor.terms, key=_rank)
+    lead = max(divisor.terms, key=_reversed_monomial_key)
     powers = dict(lead)
     whole = ZERO
-    for _ in range(len(value.terms) * MAX_DIVISION):
+    for _ in range(len(value.terms) * MAX_STEPS_PER_TERM):
         if not value:
             return whole
-        monomial = max(value.terms, key=_rank)
+        monomial = max(value.terms, key=_reversed_monomial_key)
         have = dict(monomial)
         if any(have.get(atom, 0) < power for atom, power in powers.items()):
             return None
@@ -95,7 +97,7 @@ def _monomial_quotient(monomial: Monomial, factor: Monomial, exact: bool) -> Mon
     return tuple(sorted(((atom, power) for atom, power in powers.items() if power), key=lambda pair: pair[0].key))
 
 
-def _rank(monomial: Monomial) -> tuple[tuple[str, int], ...]:
+def _reversed_monomial_key(monomial: Monomial) -> tuple[tuple[str, int], ...]:
     """Return the key of a monomial order that products preserve: by the power of the last atom, then the one before."""
     return monomial_key(monomial[::-1])
 

@@ -16,32 +16,39 @@ from archline.algebra.bounds import (
     NO_BOUNDS,
     Bounds,
     Power,
+    bound_exponent,
+    bound_leaf_count,
     common_factor,
     common_multiple,
-    of_exponent,
-    of_leaves,
+    round_bound_inward,
     scaled_to_one,
-    tightened,
 )
-from archline.algebra.effort import Clock, late
+from archline.algebra.effort import Clock, is_out_of_time
 from archline.algebra.polynomial import (
-    NOTHING,
     ONE,
     ONE_MONOMIAL,
-    UNIT,
+    RATIONAL_ONE,
+    RATIONAL_ZERO,
     ZERO,
     Atom,
     Poly,
     Symbol,
 )
-from archline.algebra.prove.eliminate import APART, CORNER, EliminationSearch, Known, Witness, split_power
+from archline.algebra.prove.eliminate import (
+    CORNER_OFFSETS,
+    SPREAD_OFFSETS,
+    EliminationSearch,
+    SymbolBounds,
+    Witness,
+    split_power,
+)
 from archline.numbers import fmpq
 from archline.records import field, record
 
 _PARTS = attrgetter("parts")
-MORE_STEPS = 100
+MAX_INTEGRALITY_STEPS = 100
 """Steps of a proof by integrality; successful ones take a quarter of these."""
-FEW_STEPS = 20
+MAX_OVERTIME_STEPS = 20
 """Steps of a proof once the time of a command is up."""
 
 
@@ -105,7 +112,7 @@ class Facts:
         """Return facts of the same divisibility with other bounds, of symbols from the oldest to the youngest."""
         return Facts(bounds, self.rewrites, self.quotients, self.powers)
 
-    def oldest(self, names: frozenset[str]) -> Facts:
+    def without_younger_symbols(self, names: frozenset[str]) -> Facts:
         """Return the facts without younger symbols than the names: they decide the same about the names."""
         facts = self
         while facts._before is not None and facts._before[0] not in names:
@@ -117,7 +124,7 @@ class Facts:
         before = self._before and (self._before[0], self._before[1].unproved())
         return Facts(self.bounds, self.rewrites, self.quotients, self.powers, _before=before)
 
-    def _rewriting(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
+    def _with_rewrites(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
         return Facts(self.bounds, rewrites, quotients, powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
@@ -128,11 +135,11 @@ class Facts:
         return facts
 
     def _with_nonnegative(self, value: Poly) -> Facts:
-        youngest = self._youngest(value)
+        youngest = self._youngest_atom(value)
         if isinstance(youngest, a.Exponential):
-            bound = of_exponent(value, youngest)
+            bound = bound_exponent(value, youngest)
             return self if bound is None else self.with_nonnegative(bound)
-        if isinstance(youngest, a.CeilLog2) and (bound := of_leaves(value, youngest)) is not None:
+        if isinstance(youngest, a.CeilLog2) and (bound := bound_leaf_count(value, youngest)) is not None:
             return self.with_nonnegative(bound)
         if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) != 1:
             return self
@@ -140,7 +147,7 @@ class Facts:
         slope, rest = parts[1], parts.get(0, ZERO)
         bounds = self.bounds[youngest.name]
         if slope.is_constant:
-            bound = tightened(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
+            bound = round_bound_inward(rest.scaled(-1 / slope.constant_term), slope.constant_term > 0)
             changed = (
                 Bounds((*bounds.lower, bound), bounds.upper)
                 if slope.constant_term > 0
@@ -153,9 +160,9 @@ class Facts:
             changed = Bounds(bounds.lower, (*bounds.upper, a.floor_div(rest, -slope)))
         else:
             return self
-        return self.with_bounds({**self.bounds, youngest.name: changed})._passed_on(changed)
+        return self.with_bounds({**self.bounds, youngest.name: changed})._propagate_minimum(changed)
 
-    def _passed_on(self, bounds: Bounds) -> Facts:
+    def _propagate_minimum(self, bounds: Bounds) -> Facts:
         """Apply the constant lower bound of a symbol to older symbols that bound it from above."""
         facts, minimum = self, bounds.numbers[False]
         if minimum is not None:
@@ -170,12 +177,12 @@ class Facts:
 
         Then c becomes the youngest, if no other symbol is bounded in terms of it.
         """
-        youngest = self._youngest(value)
+        youngest = self._youngest_atom(value)
         if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) == 1:
             return self.with_nonnegative(value)
         common = common_factor(value)
         if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
-            without = Poly({tuple((atom, -power) for atom, power in common): UNIT})
+            without = Poly({tuple((atom, -power) for atom, power in common): RATIONAL_ONE})
             return self.with_nonnegative_in_any_order(value * without)
         if not all(isinstance(atom, Symbol) and atom.name in self.bounds for atom in value.atoms()):
             return self
@@ -190,7 +197,7 @@ class Facts:
     # Proofs
     def nonnegative(self, value: Poly) -> bool:
         """Test whether value >= 0 is proved."""
-        proved = self.at_once(value)
+        proved = self.decide_by_constants(value)
         if proved is None:
             proved = self._asked.get(value)
         if proved is None:
@@ -200,20 +207,20 @@ class Facts:
         return proved
 
     def _nonnegative(self, value: Poly) -> bool:
-        facts = self.oldest(value.names)
+        facts = self.without_younger_symbols(value.names)
         proved = facts.proved.get(value)
         if proved is None:
             proved = not facts._corner.refutes(value)
-            if proved and late():
-                return EliminationSearch(facts, FEW_STEPS).holds(value)
-            proved = proved and (EliminationSearch(facts).holds(value) or facts._by_integrality(value))
+            if proved and is_out_of_time():
+                return EliminationSearch(facts, MAX_OVERTIME_STEPS).holds(value)
+            proved = proved and (EliminationSearch(facts).holds(value) or facts._prove_by_integrality(value))
             facts.proved[value] = proved
         return proved
 
-    def at_once(self, value: Poly) -> bool | None:
+    def decide_by_constants(self, value: Poly) -> bool | None:
         """Decide d >= 0 or c*v + d >= 0 for a symbol v and numbers, the most frequent queries; else None."""
         terms = value.terms
-        rest = terms.get(ONE_MONOMIAL, NOTHING)
+        rest = terms.get(ONE_MONOMIAL, RATIONAL_ZERO)
         if len(terms) != (2 if rest else 1):
             return rest.p >= 0 if len(terms) == bool(rest) else None
         for monomial, number in terms.items():
@@ -231,8 +238,8 @@ class Facts:
 
     def refutes(self, value: Poly) -> bool:
         """Test whether the value is negative at a sample point, so that no proof of value >= 0 exists."""
-        facts = self.oldest(value.names)
-        return facts._corner.refutes(value) or any(witness.refutes(value) for witness in facts._apart)
+        facts = self.without_younger_symbols(value.names)
+        return facts._corner.refutes(value) or any(witness.refutes(value) for witness in facts._offset_witnesses)
 
     @cached_property
     def _corner(self) -> Witness:
@@ -242,30 +249,30 @@ class Facts:
             witness: Witness | None = vars(facts).get("_corner")
             if witness is not None:
                 return witness.beside((name, self.bounds[name].lower, self.bounds[name].upper))
-        return Witness(CORNER, self._known)
+        return Witness(CORNER_OFFSETS, self._known_bounds)
 
     @cached_property
-    def _apart(self) -> tuple[Witness, ...]:
-        return tuple(Witness(offsets, self._known) for offsets in APART)
+    def _offset_witnesses(self) -> tuple[Witness, ...]:
+        return tuple(Witness(offsets, self._known_bounds) for offsets in SPREAD_OFFSETS)
 
     @property
-    def _known(self) -> Iterator[Known]:
+    def _known_bounds(self) -> Iterator[SymbolBounds]:
         return ((name, bounds.lower, bounds.upper) for name, bounds in self.bounds.items())
 
-    def _by_integrality(self, value: Poly) -> bool:
+    def _prove_by_integrality(self, value: Poly) -> bool:
         """Prove that an integer is >= 0 by proving that it is > -1; each floor loses less than 1 to its fraction."""
         moduli = {atom.modulus for atom in value.atoms() if isinstance(atom, a.Floor)}
         if not moduli or not a.is_integral(value):
             return False
         symbolic = [modulus for modulus in moduli if not modulus.is_constant]
         number = Poly.constant(common_multiple(modulus.constant_term for modulus in moduli if modulus.is_constant))
-        if len(symbolic) < len(moduli) and EliminationSearch(self, MORE_STEPS).holds(value + 1 - number**-1):
+        if len(symbolic) < len(moduli) and EliminationSearch(self, MAX_INTEGRALITY_STEPS).holds(value + 1 - number**-1):
             return True
         if len(symbolic) != 1 or not self.positive(symbolic[0]):
             return False
         # Multiplied by the common modulus, the fractions become integers.
         scale = number * symbolic[0]
-        return EliminationSearch(self, MORE_STEPS).holds(value * scale + scale - 1)
+        return EliminationSearch(self, MAX_INTEGRALITY_STEPS).holds(value * scale + scale - 1)
 
     def positive(self, value: Poly) -> bool:
         """Test whether the integer `value` is proved to be at least 1."""
@@ -276,7 +283,7 @@ class Facts:
         """Sort keys of atoms: the youngest symbol inside, then depth; a composite is younger than its parts."""
         return _Ages(self.bounds)
 
-    def _youngest(self, value: Poly) -> Atom | None:
+    def _youngest_atom(self, value: Poly) -> Atom | None:
         return max(value.atoms(), key=self.ages.__getitem__, default=None)
 
     # Simplification
@@ -316,20 +323,20 @@ class Facts:
 
     def simplify(self, value: Poly) -> Poly:
         """Resolve every maximum, floor and rounded logarithm that the facts decide."""
-        return value.map_atoms(self._resolve) if any(map(_PARTS, value.atoms())) else value
+        return value.map_atoms(self._simplify_cached) if any(map(_PARTS, value.atoms())) else value
 
-    def _resolve(self, atom: Atom) -> Poly | None:
+    def _simplify_cached(self, atom: Atom) -> Poly | None:
         simplified = self._simplified.get(atom)
         if simplified is None:
             if not atom.parts:
                 return None
-            facts = self.oldest(atom.names)
-            simplified = self._resolved(atom) if facts is self else facts._resolve(atom)
+            facts = self.without_younger_symbols(atom.names)
+            simplified = self._simplify_atom(atom) if facts is self else facts._simplify_cached(atom)
             assert simplified is not None
             self._simplified[atom] = simplified
         return simplified
 
-    def _resolved(self, atom: Atom) -> Poly:
+    def _simplify_atom(self, atom: Atom) -> Poly:
         parts = tuple(self.simplify(part) for part in atom.parts)
         if isinstance(atom, a.PositivePart):
             return self.positive_part(parts[0])
@@ -339,17 +346,17 @@ class Facts:
             return -ONE
         if isinstance(atom, a.Floor) and (quotients := self.divided(parts[0], parts[1]))[0]:
             return quotients[0] + self.simplify(a.floor_div(quotients[1], parts[1]))
-        if isinstance(atom, a.Floor) and (power := self._power_quotient(parts[0], parts[1])) is not None:
+        if isinstance(atom, a.Floor) and (power := self._divide_powers_of_two(parts[0], parts[1])) is not None:
             return power
-        if isinstance(atom, a.Floor) and (taken := self._without_integers(parts[0], parts[1])) is not None:
+        if isinstance(atom, a.Floor) and (taken := self._take_out_integers(parts[0], parts[1])) is not None:
             return taken
         if isinstance(atom, a.CeilLog2) and self.nonnegative(ONE - parts[0]):
             return ZERO
-        if isinstance(atom, a.CeilLog2) and (level := self._level_beside_power(parts[0])) is not None:
+        if isinstance(atom, a.CeilLog2) and (level := self._level_near_power(parts[0])) is not None:
             return level
         return atom.rebuild(parts)
 
-    def _power_quotient(self, value: Poly, modulus: Poly) -> Poly | None:
+    def _divide_powers_of_two(self, value: Poly, modulus: Poly) -> Poly | None:
         """Divide terms c*2^x by 2^y where x >= y is known; only the rest keeps a floor."""
         below = a.exponent_of_two(modulus)
         if below is None:
@@ -364,7 +371,7 @@ class Facts:
                 rest = rest + Poly({monomial: coefficient})
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
-    def _without_integers(self, value: Poly, modulus: Poly) -> Poly | None:
+    def _take_out_integers(self, value: Poly, modulus: Poly) -> Poly | None:
         """Take terms that the modulus divides out of a floor, such as w*2^x/2*p with x >= 1 for a modulus p."""
         if len(modulus.terms) != 1 or modulus.is_constant:
             return None
@@ -378,7 +385,7 @@ class Facts:
                 rest = rest + term
         return whole + self.simplify(a.floor_div(rest, modulus)) if whole else None
 
-    def _level_beside_power(self, value: Poly) -> Poly | None:
+    def _level_near_power(self, value: Poly) -> Poly | None:
         """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1)."""
         offset = value.constant_term
         exponent = a.exponent_of_two(value - offset) if offset and offset.q == 1 else None
@@ -419,12 +426,12 @@ class Facts:
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)
         quotient = Poly({tuple(pairs): 1 / coefficient})
-        label = a.spelled(f"{name}/{written}", quotient)
+        label = a.record_spelling(f"{name}/{written}", quotient)
         replacement = divisor.substitute(self.rewrites) * Poly.symbol(label)
         extended = self.with_symbol(label, (Poly.constant(least),))
         rewrites = {old: value.substitute({name: replacement}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: quotient}
-        return extended._rewriting({**rewrites, name: replacement}, quotients, self.powers)
+        return extended._with_rewrites({**rewrites, name: replacement}, quotients, self.powers)
 
     def with_whole(self, value: Poly, divisor: Poly, least: int = 1) -> Facts:
         """Assume that `divisor` divides `value`, products of sizes; their quotient is a symbol >= `least`."""
@@ -433,8 +440,8 @@ class Facts:
         extended = self.with_symbol(
             quotient.key, (Poly.constant(least), rational), (rational, value.substitute(self.rewrites))
         )
-        quotients = {**self.quotients, a.spelled(quotient.key, quotient): quotient}
-        return extended._rewriting(self.rewrites, quotients, self.powers)
+        quotients = {**self.quotients, a.record_spelling(quotient.key, quotient): quotient}
+        return extended._with_rewrites(self.rewrites, quotients, self.powers)
 
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
         """Return the quotient of the terms that are multiples of known integer quotients, and the remaining terms."""
@@ -443,11 +450,11 @@ class Facts:
             return whole, value
         for monomial, coefficient in value.terms.items():
             term = Poly({monomial: coefficient})
-            multiple = self._multiple(term * divisor**-1)
+            multiple = self._find_multiple(term * divisor**-1)
             whole, rest = (whole, rest + term) if multiple is None else (whole + multiple, rest)
         return whole, rest
 
-    def _multiple(self, share: Poly) -> Poly | None:
+    def _find_multiple(self, share: Poly) -> Poly | None:
         """Return a quotient of products as an integer times a known integer quotient, else None."""
         for label, quotient in self.quotients.items():
             factor = share * quotient.substitute(self.rewrites) ** -1
@@ -458,7 +465,7 @@ class Facts:
     def with_value(self, name: str, value: Poly) -> Facts:
         """Assume that a size always equals an expression in others, which replaces it."""
         rewrites = {old: rewritten.substitute({name: value}) for old, rewritten in self.rewrites.items()}
-        return self._rewriting({**rewrites, name: value}, self.quotients, self.powers)
+        return self._with_rewrites({**rewrites, name: value}, self.quotients, self.powers)
 
     def with_power_of_two(self, name: str, every: int, least: int) -> Facts:
         """Assume that the size `name` is 2^(every*k) for an integer k, the new oldest symbol `log2(name)`.
@@ -466,14 +473,14 @@ class Facts:
         Relations of other sizes to the power then bound these sizes: r <= 2^k is a bound of r.
         """
         logarithm = Poly.of_atom(a.RealFunction("log2", Poly.symbol(name)))
-        label = a.spelled(f"log2({name})", logarithm)
+        label = a.record_spelling(f"log2({name})", logarithm)
         exponent = Poly.symbol(label).scaled(every)
         replacement = a.exponential(2, exponent)
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replacement}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: logarithm / every}
         powers = (*self.powers, Power(name, label, every))
-        return extended._rewriting({**rewrites, name: replacement}, quotients, powers)
+        return extended._with_rewrites({**rewrites, name: replacement}, quotients, powers)
 
     def restore(self, value: Poly) -> Poly:
         """Replace the symbols that `with_quotient` and `with_power_of_two` introduced by the sizes."""

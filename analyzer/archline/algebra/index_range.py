@@ -10,7 +10,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.expr import build as b
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.records import record, replace
 
@@ -38,18 +38,18 @@ class IndexRange:
         for name, bound in facts.bounds.items():
             if name == self.high:
                 low = Poly.symbol(self.low)
-                bounds[self.size] = Bounds(self._kept(bound.lower, low), self._kept(bound.upper, low))
+                bounds[self.size] = Bounds(self._move_bounds(bound.lower, low), self._move_bounds(bound.upper, low))
             elif name != self.low:
-                bounds[name] = Bounds(self._kept(bound.lower), self._kept(bound.upper))
+                bounds[name] = Bounds(self._move_bounds(bound.lower), self._move_bounds(bound.upper))
         return facts.with_bounds(bounds)
 
-    def _kept(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
+    def _move_bounds(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
         return tuple(moved for value in values if self.low not in (moved := self.moved(value) - less).names)
 
     def written(self, expr: s.Expr) -> s.Expr:
         """Eliminate the higher index from an expression of the language."""
         low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
-        return substituted(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
+        return substitute_names(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
     def written_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
         """Eliminate the higher index from comparisons; facts of other kinds are unchanged."""
@@ -72,7 +72,7 @@ class IndexRange:
 
     def restored(self, expr: s.Expr) -> s.Expr:
         """Replace the size by the difference of the indices in an expression of the language."""
-        return substituted(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
+        return substitute_names(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
 
     def restored_text(self, text: str) -> str:
         distance = f"({self.high} - {self.low})"
@@ -80,7 +80,7 @@ class IndexRange:
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)
 
 
-def index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) -> IndexRange | None:
+def find_index_range(indices: Sequence[str], facts: Facts, used: Iterable[str]) -> IndexRange | None:
     """Return the range of two indices if one is known to be at most the other; else None."""
     if len(indices) != 2:
         return None

@@ -11,20 +11,20 @@ from collections.abc import Iterator
 from math import lcm
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, budget
+from archline.algebra.effort import OutOfBudgetError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.blocks import pair_of
 from archline.algebra.sums.summation import (
     UnresolvedError,
-    complexity,
+    cache_by_facts,
     covered_segments,
     cut_at,
     cut_where_positive,
-    depends,
+    depends_on,
+    find_sign_change,
     floor_period,
-    remembered,
-    threshold,
+    measure_complexity,
 )
 
 MAX_CANDIDATES = 24
@@ -35,7 +35,7 @@ MAX_CUTS = 8
 """Nested cuts of a range; each one can double the number of parts."""
 
 
-@remembered
+@cache_by_facts
 def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Return the maximum of `value` for lo <= variable < hi, given lo < hi. Raises UnresolvedError.
 
@@ -48,38 +48,38 @@ def max_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Po
     value = inside.simplify(value)
     if variable not in value.names:
         return value
-    value = _whole_gaps(value, variable, lo, hi, facts)
-    slope = direction(value, variable, hi, inside)
+    value = _replace_covered_gap(value, variable, lo, hi, facts)
+    slope = find_direction(value, variable, hi, inside)
     if slope is not None:
         return facts.simplify(value.substitute({variable: hi - 1 if slope > 0 else lo}))
-    reached = _of_condition(value, variable, lo, hi, facts, inside)
+    reached = _maximum_by_condition(value, variable, lo, hi, facts, inside)
     if reached is not None:
         return reached
     try:
-        return _over_candidates(value, variable, lo, hi, facts, inside)
+        return _maximum_of_candidates(value, variable, lo, hi, facts, inside)
     except UnresolvedError:
-        candidates = [peak * nonempty for peak, nonempty in peaks(value, variable, lo, hi, facts)]
+        candidates = [peak * nonempty for peak, nonempty in derive_part_maxima(value, variable, lo, hi, facts)]
         for candidate in candidates:
             if all(facts.nonnegative(candidate - rival) for rival in candidates):
                 return candidate
         raise
 
 
-def peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
+def derive_part_maxima(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
     """Return the maxima on the parts of a range between conditions, each with 1 if that part is not empty, else 0.
 
     Empty if a maximum is unknown or not known to be nonnegative, or if the range has one part only.
     """
     try:
-        with budget(MAX_PRODUCTS):
-            return _peaks(value, variable, lo, hi, facts)
+        with limit_effort(MAX_PRODUCTS):
+            return _derive_maxima_in_budget(value, variable, lo, hi, facts)
     except OutOfBudgetError:
         return []
 
 
-def _peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
+def _derive_maxima_in_budget(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list[tuple[Poly, Poly]]:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-    parts = list(_parts(value, variable, lo, hi, facts, inside, MAX_CUTS))
+    parts = list(_split_range(value, variable, lo, hi, facts, inside, MAX_CUTS))
     maxima = []
     for part, start, end in parts if len(parts) > 1 else ():
         trips = facts.simplify(end - start)
@@ -96,7 +96,7 @@ def _peaks(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> list
     return maxima
 
 
-def _parts(
+def _split_range(
     value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts, cuts: int
 ) -> Iterator[tuple[Poly, Poly, Poly]]:
     """Yield parts of a range on which no condition and no argument of a max changes sign; values <= 0 become 0."""
@@ -105,24 +105,24 @@ def _parts(
         yield ZERO, lo, hi
         return
     if facts.nonnegative(lo + 1 - hi):
-        value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=complexity)}))
-    atoms = sorted((atom for atom in value.atoms() if depends(atom, variable)), key=str)
+        value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=measure_complexity)}))
+    atoms = sorted((atom for atom in value.atoms() if depends_on(atom, variable)), key=str)
     possible = [cut for atom in atoms if (cut := cut_at(value, atom, variable, lo, hi, facts, inside))]
     if not possible:
         possible = [cut for atom in atoms if (cut := cut_where_positive(value, atom, variable, lo, hi, facts))]
     if not possible or not cuts:
         yield value, lo, hi
         return
-    cut = min(possible, key=lambda candidate: complexity(candidate.middle))
+    cut = min(possible, key=lambda candidate: measure_complexity(candidate.middle))
     if cut.middle != lo:
         below = facts.with_symbol(variable, (lo,), (cut.middle - 1, hi - 1, cut.point - 1))
-        yield from _parts(cut.below, variable, lo, cut.middle, facts, below, cuts - 1)
+        yield from _split_range(cut.below, variable, lo, cut.middle, facts, below, cuts - 1)
     if cut.middle != hi:
         above = facts.with_symbol(variable, (cut.middle, lo, cut.point), (hi - 1,))
-        yield from _parts(cut.above, variable, cut.middle, hi, facts, above, cuts - 1)
+        yield from _split_range(cut.above, variable, cut.middle, hi, facts, above, cuts - 1)
 
 
-def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
+def _maximum_by_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
     """Return the greater of two values that (v + c) mod m < t selects, if the range reaches it, else None."""
     atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
     pair = None if atom is None else pair_of(value, atom, inside)
@@ -142,7 +142,7 @@ def _of_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, 
     return None
 
 
-def largest(values: list[Poly], facts: Facts) -> Poly:
+def maximum_of_values(values: list[Poly], facts: Facts) -> Poly:
     """Return the maximum of several expressions, leaving out each that is proved to be at most another one."""
     maximal: list[Poly] = []
     for value in dict.fromkeys(values):
@@ -156,12 +156,12 @@ def largest(values: list[Poly], facts: Facts) -> Poly:
     return result
 
 
-def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None:
+def find_direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None:
     """Return 1 if the expression is nondecreasing in the variable, -1 if nonincreasing, None if unknown."""
     now = Poly.symbol(variable)
     # These facts hold where both v and v + 1 lie in the range.
     pair = inside.with_nonnegative(hi - 2 - now)
-    by_atom = _single_direction(value, variable, pair)
+    by_atom = _direction_of_single_atom(value, variable, pair)
     if by_atom is not None:
         return by_atom
     step = pair.simplify(value.substitute({variable: now + 1})) - value
@@ -178,7 +178,7 @@ def direction(value: Poly, variable: str, hi: Poly, inside: Facts) -> int | None
     return -1 if signs == {-1} else None
 
 
-def _single_direction(value: Poly, variable: str, facts: Facts) -> int | None:
+def _direction_of_single_atom(value: Poly, variable: str, facts: Facts) -> int | None:
     """Return the direction if the variable occurs in one power of one atom only, else None."""
     inside = [atom for atom in value.atoms() if variable in atom.names]
     if len(inside) != 1:
@@ -229,7 +229,7 @@ def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
     return None
 
 
-def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+def _replace_covered_gap(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Replace the only gap by `longest` if the range covers all segments; raises UnresolvedError otherwise."""
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
     if len(gaps) != 1:
@@ -245,8 +245,8 @@ def _whole_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) ->
     return value.with_atom(gap, gap.segments.ceiling)
 
 
-def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    cuts, period = _cuts(value, variable, facts)
+def _maximum_of_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+    cuts, period = _find_cuts(value, variable, facts)
     _require_monotone_parts(value, variable, period, hi, inside)
     last = hi - 1
     points: list[Poly] = []
@@ -258,18 +258,18 @@ def _over_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
     points = list(dict.fromkeys(points))
     if len(points) > MAX_CANDIDATES:
         raise UnresolvedError(Symbol(variable), variable)
-    return largest([facts.simplify(value.substitute({variable: point})) for point in points], facts)
+    return maximum_of_values([facts.simplify(value.substitute({variable: point})) for point in points], facts)
 
 
-def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
+def _find_cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
     """Return the points where a maximum changes branch and the common period of floors. Raises UnresolvedError."""
     cuts: list[Poly] = []
     period = 1
-    for atom in _composites(value, variable):
+    for atom in _list_composites(value, variable):
         if isinstance(atom, a.PositivePart):
-            if any(depends(inner, variable) for inner in atom.argument.atoms()):
+            if any(depends_on(inner, variable) for inner in atom.argument.atoms()):
                 raise UnresolvedError(atom, variable)
-            change = threshold(atom, variable, facts)
+            change = find_sign_change(atom, variable, facts)
             if change is None:
                 raise UnresolvedError(atom, variable)
             cuts.append(facts.simplify(change[0]))
@@ -283,19 +283,19 @@ def _cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
     return cuts, period
 
 
-def _composites(value: Poly, variable: str) -> list[Atom]:
+def _list_composites(value: Poly, variable: str) -> list[Atom]:
     composites: list[Atom] = []
-    for atom in sorted((inner for inner in value.atoms() if depends(inner, variable)), key=lambda inner: inner.key):
+    for atom in sorted((inner for inner in value.atoms() if depends_on(inner, variable)), key=lambda inner: inner.key):
         composites.append(atom)
         for part in atom.parts:
-            composites.extend(_composites(part, variable))
+            composites.extend(_list_composites(part, variable))
     return composites
 
 
 def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, inside: Facts) -> None:
     """Raise UnresolvedError unless the expression is monotone on every branch, in steps of the period."""
     branches = [value]
-    for atom in _composites(value, variable):
+    for atom in _list_composites(value, variable):
         if isinstance(atom, a.PositivePart):
             branches = [
                 branch.with_atom(atom, chosen) for branch in branches for chosen in (Poly.constant(0), atom.argument)

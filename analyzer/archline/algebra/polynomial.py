@@ -13,19 +13,19 @@ from itertools import islice
 from typing import Any, ClassVar, TypeAlias
 from weakref import WeakValueDictionary
 
-from archline.algebra.effort import TooComplexError, spend
+from archline.algebra.effort import TooComplexError, spend_effort
 from archline.numbers import fmpq
 
 Number: TypeAlias = int | Fraction | fmpq
 Monomial: TypeAlias = "tuple[tuple[Atom, int], ...]"
 ONE_MONOMIAL: Monomial = ()
-NOTHING, UNIT = fmpq(0), fmpq(1)
+RATIONAL_ZERO, RATIONAL_ONE = fmpq(0), fmpq(1)
 MAX_EXPONENT = 1 << 64
 MAX_POWER = 64
 MAX_NUMBER_POWER = 100_000
 
 
-class _OneOfEach(type):
+class _InternedType(type):
     """Interns atoms: those of a class with the same key are one object, so comparing and hashing are cheap."""
 
     def __init__(cls, *args: Any) -> None:
@@ -37,7 +37,7 @@ class _OneOfEach(type):
         return cls._made.setdefault(atom.key, atom)
 
 
-class Atom(metaclass=_OneOfEach):
+class Atom(metaclass=_InternedType):
     """An indivisible factor. `key` identifies it and orders it; `parts` are the polynomials it is made of."""
 
     __slots__ = ("__weakref__", "_names", "key", "parts")
@@ -91,12 +91,12 @@ class Poly:
     # Construction
     @staticmethod
     def constant(value: Number) -> Poly:
-        coefficient = rational(value)
+        coefficient = to_rational(value)
         return Poly({ONE_MONOMIAL: coefficient} if coefficient else {})
 
     @staticmethod
     def of_atom(atom: Atom, exponent: int = 1) -> Poly:
-        return Poly({((atom, exponent),): UNIT}) if exponent else ONE
+        return Poly({((atom, exponent),): RATIONAL_ONE}) if exponent else ONE
 
     @staticmethod
     def symbol(name: str) -> Poly:
@@ -111,7 +111,7 @@ class Poly:
     @property
     def constant_term(self) -> fmpq:
         """The coefficient of 1."""
-        return self.terms.get(ONE_MONOMIAL, NOTHING)
+        return self.terms.get(ONE_MONOMIAL, RATIONAL_ZERO)
 
     @property
     def names(self) -> frozenset[str]:
@@ -161,22 +161,22 @@ class Poly:
     # Arithmetic
     def __add__(self, other: Poly | Number) -> Poly:
         if not isinstance(other, Poly):
-            return self._plus(rational(other))
+            return self._add_number(to_rational(other))
         if not other.terms:
             return self
         if not self.terms:
             return other
         terms = dict(self.terms)
-        _gather(terms, other.terms)
+        _add_terms(terms, other.terms)
         return Poly(terms)
 
     __radd__ = __add__
 
-    def _plus(self, number: fmpq) -> Poly:
+    def _add_number(self, number: fmpq) -> Poly:
         if not number:
             return self
         terms = dict(self.terms)
-        total = terms.get(ONE_MONOMIAL, NOTHING) + number
+        total = terms.get(ONE_MONOMIAL, RATIONAL_ZERO) + number
         if total:
             terms[ONE_MONOMIAL] = total
         else:
@@ -188,7 +188,7 @@ class Poly:
 
     def __sub__(self, other: Poly | Number) -> Poly:
         if not isinstance(other, Poly):
-            return self._plus(-rational(other))
+            return self._add_number(-to_rational(other))
         if not other.terms:
             return self
         terms = dict(self.terms)
@@ -211,17 +211,17 @@ class Poly:
             return self.scaled(other.constant_term)
         if len(self.terms) <= 1 and self.is_constant:
             return other.scaled(self.constant_term)
-        spend(len(self.terms) * len(other.terms))
+        spend_effort(len(self.terms) * len(other.terms))
         terms: dict[Monomial, fmpq] = {}
         reducible = False
         for left, a in self.terms.items():
             for right, b in other.terms.items():
-                monomial, again = _product(left, right)
+                monomial, again = _multiply_monomials(left, right)
                 reducible = reducible or again
                 total = terms.get(monomial)
                 terms[monomial] = a * b if total is None else total + a * b
         result = Poly({monomial: value for monomial, value in terms.items() if value})
-        return _reduced(result) if reducible else result
+        return _reduce_squares(result) if reducible else result
 
     __rmul__ = __mul__
 
@@ -229,7 +229,7 @@ class Poly:
         return Poly({monomial: coefficient for monomial, coefficient in self.terms.items() if coefficient > 0})
 
     def scaled(self, factor: Number) -> Poly:
-        constant = factor if isinstance(factor, fmpq) else rational(factor)
+        constant = factor if isinstance(factor, fmpq) else to_rational(factor)
         if constant == 1:
             return self
         if not constant:
@@ -239,7 +239,7 @@ class Poly:
     def times_plus(self, factor: fmpq, other: Poly) -> Poly:
         """Return self*factor + other for a factor that is not 0, the operation that proofs use most."""
         terms = {monomial: coefficient * factor for monomial, coefficient in self.terms.items()}
-        _gather(terms, other.terms)
+        _add_terms(terms, other.terms)
         return Poly(terms)
 
     def apart(self, atom: Atom) -> tuple[fmpq, Poly] | None:
@@ -257,14 +257,14 @@ class Poly:
         return factor, Poly(rest)
 
     def __truediv__(self, other: Number) -> Poly:
-        return self.scaled(1 / rational(other))
+        return self.scaled(1 / to_rational(other))
 
     def __pow__(self, exponent: int) -> Poly:
         if exponent == 1:
             return self
         if exponent == 0:
             return ONE
-        plain = len(self.terms) == 1 and not any(map(reduces, self.atoms()))
+        plain = len(self.terms) == 1 and not any(map(has_reducible_powers, self.atoms()))
         if exponent < 0 and not plain:
             # n/b with b = k + 1 is n/(k + 1), which only a quotient atom expresses.
             return Atom.quotient(ONE, self**-exponent)
@@ -287,7 +287,7 @@ class Poly:
         changed = {atom: new for atom in self.atoms() if (new := replace(atom)) is not None}
         if not changed:
             return self
-        spend(len(self.terms))
+        spend_effort(len(self.terms))
         untouched: dict[Monomial, fmpq] = {}
         total: dict[Monomial, fmpq] = {}
         for monomial, coefficient in self.terms.items():
@@ -300,8 +300,8 @@ class Poly:
             product = Poly({rest: coefficient}) * first if rest else first.scaled(coefficient)
             for factor in remaining:
                 product = product * factor
-            _gather(total, product.terms)
-        _gather(untouched, total)
+            _add_terms(total, product.terms)
+        _add_terms(untouched, total)
         return Poly(untouched)
 
     def map_within(self, replace: Callable[[Atom], Poly | None]) -> Poly:
@@ -358,7 +358,7 @@ class Poly:
     def __hash__(self) -> int:
         if self._hash is None:
             # Coefficients hash slowly; their sum distinguishes most polynomials of the same monomials.
-            self._hash = hash((frozenset(self.terms), sum(self.terms.values(), NOTHING).p))
+            self._hash = hash((frozenset(self.terms), sum(self.terms.values(), RATIONAL_ZERO).p))
         return self._hash
 
     def __bool__(self) -> bool:
@@ -368,7 +368,7 @@ class Poly:
         return f"Poly({self.key})"
 
 
-def _gather(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
+def _add_terms(terms: dict[Monomial, fmpq], more: Mapping[Monomial, fmpq]) -> None:
     """Add terms to a dictionary of terms in place; terms that cancel are removed."""
     for monomial, coefficient in more.items():
         total = terms.get(monomial)
@@ -388,7 +388,7 @@ def _number_power(base: fmpq, exponent: int) -> fmpq:
     return base**exponent
 
 
-def rational(value: Number) -> fmpq:
+def to_rational(value: Number) -> fmpq:
     """Return an exact rational of python-flint."""
     if isinstance(value, fmpq):
         return value
@@ -396,12 +396,12 @@ def rational(value: Number) -> fmpq:
     return fmpq(value) if isinstance(value, int) else fmpq(value.numerator, value.denominator)
 
 
-def reduces(atom: Atom) -> bool:
+def has_reducible_powers(atom: Atom) -> bool:
     """Test whether powers of the atom rewrite to lower ones: max(0, e)^2 -> e*max(0, e)."""
     return getattr(atom, "square", None) is not None
 
 
-def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
+def _multiply_monomials(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
     """Return the product of two monomials, and whether a power in it can be reduced."""
     if not left:
         return right, False
@@ -417,7 +417,7 @@ def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
             power = a[1] + b[1]
             if power:
                 result.append((atom, power))
-            again = again or reduces(atom)
+            again = again or has_reducible_powers(atom)
             i += 1
             j += 1
         elif atom.key < b[0].key:
@@ -429,7 +429,7 @@ def _product(left: Monomial, right: Monomial) -> tuple[Monomial, bool]:
     return (*result, *left[i:], *right[j:]), again
 
 
-def _reduced(poly: Poly) -> Poly:
+def _reduce_squares(poly: Poly) -> Poly:
     """Rewrite powers of atoms with a square: atom^power -> square^(power - 1)*atom."""
     total = ZERO
     for monomial, coefficient in poly.terms.items():
@@ -440,7 +440,7 @@ def _reduced(poly: Poly) -> Poly:
                 # max(0, e)^3 -> e^2*max(0, e)
                 product = product * square ** (power - 1) * Poly.of_atom(atom)
             else:
-                product = product * Poly({((atom, power),): UNIT})
+                product = product * Poly({((atom, power),): RATIONAL_ONE})
         total = total + product
     return total
 
@@ -449,20 +449,20 @@ ZERO = Poly({})
 ONE = Poly.constant(1)
 
 
-def total(values: Iterable[Poly]) -> Poly:
+def sum_polynomials(values: Iterable[Poly]) -> Poly:
     """Return the sum of polynomials."""
     terms: dict[Monomial, fmpq] = {}
     for value in values:
-        _gather(terms, value.terms)
+        _add_terms(terms, value.terms)
     return Poly(terms)
 
 
-def combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:
+def linear_combination(values: Iterable[Poly], factors: Iterable[fmpq], first: Poly = ZERO) -> Poly:
     """Return `first` plus multiples of polynomials, summed in one pass."""
     terms = dict(first.terms)
     for value, factor in zip(values, factors, strict=True):
         if factor:
-            _gather(terms, {monomial: coefficient * factor for monomial, coefficient in value.terms.items()})
+            _add_terms(terms, {monomial: coefficient * factor for monomial, coefficient in value.terms.items()})
     return Poly(terms)
 
 

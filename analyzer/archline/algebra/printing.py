@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from archline.algebra import atoms as a
-from archline.algebra.factors import divide_terms, extents
+from archline.algebra.factors import divide_terms, factor_into_extents
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.expr import build as b
 from archline.expr import tree as s
@@ -14,7 +14,7 @@ from archline.expr.text import format_expression
 from archline.numbers import fmpq
 from archline.records import record
 
-MACHINE = frozenset(("Z", "L", "P"))
+MACHINE_SIZES = frozenset(("Z", "L", "P"))
 """Sizes of the machine, which are at least 1."""
 
 
@@ -45,16 +45,18 @@ class _Writer:
 
         If it would begin with a minus sign, subtracted terms come last where possible.
         """
-        value = shortened(value)
-        if (product := extents(value) or _factor_shared_atoms(value)) is not None:
-            return self._product(*product)
+        value = shorten_expression(value)
+        if (product := factor_into_extents(value) or _factor_shared_atoms(value)) is not None:
+            return self._write_product(*product)
         ordered = sorted(value.terms, key=self._term_key)
         if ordered and value.terms[ordered[0]] < 0:
             ordered.sort(key=lambda monomial: value.terms[monomial] < 0)
-        terms = ((value.terms[monomial] < 0, self._term(monomial, abs(value.terms[monomial]))) for monomial in ordered)
-        return b.total(terms)
+        terms = (
+            (value.terms[monomial] < 0, self._write_term(monomial, abs(value.terms[monomial]))) for monomial in ordered
+        )
+        return b.sum_terms(terms)
 
-    def _product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
+    def _write_product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
         """Write sizes first, then sums in brackets."""
 
         def sort_key(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
@@ -68,9 +70,9 @@ class _Writer:
         """Return a sort key: higher degrees first, then plain symbols before composites, then the symbols' order."""
         degree = sum(power for _, power in monomial)
         composite = sum(0 if isinstance(atom, Symbol) else 1 for atom, _ in monomial)
-        return -degree, composite, [(self._atom_key(atom), -power) for atom, power in self._ordered(monomial)]
+        return -degree, composite, [(self._atom_key(atom), -power) for atom, power in self._sort_factors(monomial)]
 
-    def _ordered(self, monomial: Monomial) -> list[tuple[Atom, int]]:
+    def _sort_factors(self, monomial: Monomial) -> list[tuple[Atom, int]]:
         return sorted(monomial, key=lambda pair: self._atom_key(pair[0]))
 
     def _atom_key(self, atom: Atom) -> tuple[int, int, str]:
@@ -78,13 +80,13 @@ class _Writer:
         # A common divisor is usually subtracted, so it comes later: min(b, n) - gcd(b, L).
         return 0 if isinstance(atom, Symbol) else 1 + isinstance(atom, a.CommonDivisor), rank, atom.key
 
-    def _term(self, monomial: Monomial, coefficient: fmpq) -> s.Expr:
-        above, below = self._factors(monomial)
+    def _write_term(self, monomial: Monomial, coefficient: fmpq) -> s.Expr:
+        above, below = self._write_factors(monomial)
         if coefficient != 1 or not above:
             above.insert(0, b.number(coefficient))
-        return b.quotient(above, below)
+        return b.divide_products(above, below)
 
-    def _factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
+    def _write_factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
         """Return numerator and denominator; powers with equal exponents are one power of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
@@ -92,15 +94,15 @@ class _Writer:
                 bases[atom.exponent] = bases.get(atom.exponent, fmpq(1)) * fmpq(atom.base) ** power
         above: list[s.Expr] = []
         below: list[s.Expr] = []
-        for atom, power in self._ordered(monomial):
+        for atom, power in self._sort_factors(monomial):
             if not isinstance(atom, a.Exponential):
-                (above if power > 0 else below).append(b.power(self._atom(atom), b.number(abs(power))))
+                (above if power > 0 else below).append(b.power(self._write_atom(atom), b.number(abs(power))))
             elif (base := bases.pop(atom.exponent, None)) is not None:
                 whole = base if base.p != 1 else 1 / base
-                (above if base.p != 1 else below).append(self._exponential(whole, atom.exponent))
+                (above if base.p != 1 else below).append(self._write_exponential(whole, atom.exponent))
         return above, below
 
-    def _exponential(self, base: fmpq, exponent: Poly) -> s.Expr:
+    def _write_exponential(self, base: fmpq, exponent: Poly) -> s.Expr:
         """Write base^exponent; 7^(log2(n)/2) -> n^(log2(7)/2)."""
         ((monomial, coefficient),) = exponent.terms.items()
         logs = [atom for atom, power in monomial if power == 1 and isinstance(atom, a.RealFunction)]
@@ -112,20 +114,20 @@ class _Writer:
             power = b.binary("/", power, b.number(int(coefficient.q)))
         return b.power(self.tree(logs[0].argument), power)
 
-    def _atom(self, atom: Atom) -> s.Expr:
+    def _write_atom(self, atom: Atom) -> s.Expr:
         match atom:
             case Symbol(name=name):
                 if name.replace("_", "").isalnum():
                     return b.name(name)
-                return self.tree(a.SPELLED[name]) if name in a.SPELLED else b.name(f"({name})")
+                return self.tree(a.SPELLINGS[name]) if name in a.SPELLINGS else b.name(f"({name})")
             case a.PositivePart():
                 return b.call("max", b.ZERO, self.tree(atom.argument))
             case a.Floor():
-                return b.call("floor", self._quotient(atom))
+                return b.call("floor", self._write_quotient(atom))
             case a.Quotient():
-                return self._quotient(atom)
+                return self._write_quotient(atom)
             case Shown(form="ceil"):
-                return b.call("ceil", self._quotient(atom))
+                return b.call("ceil", self._write_quotient(atom))
             case Shown(form="%"):
                 return b.binary("%", *map(self.tree, atom.parts))
             case Shown(form=form):
@@ -133,25 +135,25 @@ class _Writer:
             case a.CommonDivisor():
                 return b.call("gcd", *map(self.tree, atom.parts))
             case a.CeilLog2():
-                return b.call("ceil", b.call("log2", self._at_least_one(atom.argument)))
+                return b.call("ceil", b.call("log2", self._write_at_least_one(atom.argument)))
             case a.RealFunction(function="isqrt"):
                 return b.call("floor", b.call("sqrt", self.tree(atom.argument)))
             case a.RealFunction(function=function):
                 return b.call(function, self.tree(atom.argument))
             case a.Exponential():
-                return self._exponential(fmpq(atom.base), atom.exponent)
+                return self._write_exponential(fmpq(atom.base), atom.exponent)
             case a.Offset():
-                return self._offset(atom.segments.array, atom.index)
+                return self._write_offset(atom.segments.array, atom.index)
             case a.Applied():
-                return b.call(atom.function, *map(self._argument, atom.arguments))
+                return b.call(atom.function, *map(self._write_argument, atom.arguments))
             case a.Gap():
                 array = atom.segments.array
-                return b.binary("-", self._offset(array, atom.index + 1), self._offset(array, atom.index))
+                return b.binary("-", self._write_offset(array, atom.index + 1), self._write_offset(array, atom.index))
             case _:
                 # `data` is not defined in any evaluator.
                 return b.call("data", b.name(atom.key))
 
-    def _quotient(self, atom: Atom) -> s.Expr:
+    def _write_quotient(self, atom: Atom) -> s.Expr:
         """Write the quotient of both parts; (8*n/b)/L -> 8*n/(b*L)."""
         above, below = atom.parts
         divided = any(power < 0 for monomial in above.terms for _, power in monomial)
@@ -159,38 +161,38 @@ class _Writer:
             return self.tree(above * below**-1)
         return b.binary("/", *map(self.tree, atom.parts))
 
-    def _offset(self, array: str, index: Poly) -> s.Expr:
+    def _write_offset(self, array: str, index: Poly) -> s.Expr:
         return s.Element(array, (self.tree(index),), span=b.DERIVED)
 
-    def _argument(self, value: Poly) -> s.Expr:
+    def _write_argument(self, value: Poly) -> s.Expr:
         """Write an argument of a function: half of n is n/2, as in recurrences."""
         match list(value.terms.items()):
             case [(monomial, coefficient)] if monomial and coefficient > 0 and coefficient.q != 1:
-                return b.binary("/", self._term(monomial, fmpq(coefficient.p)), b.number(int(coefficient.q)))
+                return b.binary("/", self._write_term(monomial, fmpq(coefficient.p)), b.number(int(coefficient.q)))
             case _:
                 return self.tree(value)
 
-    def _at_least_one(self, value: Poly) -> s.Expr:
+    def _write_at_least_one(self, value: Poly) -> s.Expr:
         """Write the argument of a logarithm, max(1, e) unless e >= 1 is evident: below 1 it counts as 0."""
         argument = self.tree(value)
-        return argument if self._is_at_least_one(shortened(value)) else b.call("max", b.ONE, argument)
+        return argument if self._is_at_least_one(shorten_expression(value)) else b.call("max", b.ONE, argument)
 
     def _is_at_least_one(self, value: Poly) -> bool:
         """Test whether the form shows value >= 1: positive multiples of nonnegative atoms that add up to 1."""
         terms = value.terms.items()
-        if not all(coefficient > 0 for _, coefficient in terms) or not all(map(self._counts, value.atoms())):
+        if not all(coefficient > 0 for _, coefficient in terms) or not all(map(self._is_nonnegative, value.atoms())):
             return False
         minimum = sum(
             coefficient
             for monomial, coefficient in terms
-            if all(power > 0 and self._counts_one(atom) for atom, power in monomial)
+            if all(power > 0 and self._is_atom_at_least_one(atom) for atom, power in monomial)
         )
         return bool(minimum >= 1)
 
-    def _counts_one(self, atom: Atom) -> bool:
+    def _is_atom_at_least_one(self, atom: Atom) -> bool:
         match atom:
             case Symbol(name=name):
-                return (name in self.order or name in MACHINE) and name not in self.may_vanish
+                return (name in self.order or name in MACHINE_SIZES) and name not in self.may_vanish
             case Shown(form="ceil" | "min", arguments=arguments):
                 return all(map(self._is_at_least_one, arguments))
             case Shown(form="max", arguments=arguments):
@@ -198,9 +200,9 @@ class _Writer:
             case _:
                 return False
 
-    def _counts(self, atom: Atom) -> bool:
+    def _is_nonnegative(self, atom: Atom) -> bool:
         logarithm = isinstance(atom, a.RealFunction) and atom.function == "log2"
-        return self._counts_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
+        return self._is_atom_at_least_one(atom) or (logarithm and self._is_at_least_one(atom.parts[0]))
 
 
 def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...]] | None:
@@ -214,8 +216,8 @@ def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...
     if any(power < 0 for monomial in rest[0].terms for _, power in monomial):
         # Fractions in the other factor would be harder to read than two quotients.
         return None
-    number = a.content(rest[0])
-    product = extents(rest[0]) or (number, ((rest[0] / number, 1),))
+    number = a.compute_content(rest[0])
+    product = factor_into_extents(rest[0]) or (number, ((rest[0] / number, 1),))
     return product[0], (*((Poly.of_atom(atom), power) for atom, power in shared), *product[1])
 
 
@@ -229,19 +231,19 @@ class Shown(Atom):
         self.form, self.arguments = form, arguments
 
 
-def shortened(value: Poly, blocks: bool = True) -> Poly:
+def shorten_expression(value: Poly, blocks: bool = True) -> Poly:
     """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
-    value = _at_one(value)
+    value = _rewrite_floors_of_one(value)
     for atom in sorted(value.atoms(), key=lambda piece: (not isinstance(piece, a.PositivePart), str(piece))):
-        for form in _forms(atom) if blocks or not _is_block(value, atom) else ():
+        for form in _list_forms(atom) if blocks or not _is_block(value, atom) else ():
             rewritten = value.map_atoms(lambda piece, atom=atom, form=form: form if piece == atom else None)  # type: ignore[misc]
-            if _length(rewritten) < _length(value):
+            if _measure_length(rewritten) < _measure_length(value):
                 value = rewritten
                 break
-    return value.map_atoms(_rounded_up)
+    return value.map_atoms(_floor_to_ceil)
 
 
-def _rounded_up(atom: Atom) -> Poly | None:
+def _floor_to_ceil(atom: Atom) -> Poly | None:
     """Return -ceil(e/m) for floor((-e)/m), else None."""
     if not isinstance(atom, a.Floor) or any(number > 0 for number in atom.argument.terms.values()):
         return None
@@ -254,7 +256,7 @@ def _is_block(value: Poly, atom: Atom) -> bool:
     return any({atom, size} <= {factor for factor, _ in monomial} for monomial in value.terms)
 
 
-def _at_one(value: Poly) -> Poly:
+def _rewrite_floors_of_one(value: Poly) -> Poly:
     """Write floor(1/m) as ceil(2/m) - 1. It is nonzero only for m = 1, which its factors are evaluated at."""
     for atom in value.atoms():
         name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
@@ -266,16 +268,16 @@ def _at_one(value: Poly) -> Poly:
     return value
 
 
-def _length(value: Poly) -> tuple[int, int]:
+def _measure_length(value: Poly) -> tuple[int, int]:
     return len(value.terms), sum(len(part.terms) for atom in value.atoms() for part in atom.parts)
 
 
-def _forms(atom: Atom) -> list[Poly]:
+def _list_forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
             # The unshortened form may share floors with other terms: min(floor(n/k), floor(m/k)) + 1.
-            arguments = dict.fromkeys((shortened(atom.argument), atom.argument))
-            return [form for argument in arguments for form in _of_positive_part(argument)]
+            arguments = dict.fromkeys((shorten_expression(atom.argument), atom.argument))
+            return [form for argument in arguments for form in _forms_of_positive_part(argument)]
         case a.Floor():
             above, whole = atom.argument + 1, 0
             if atom.modulus.is_constant:
@@ -296,7 +298,7 @@ def _forms(atom: Atom) -> list[Poly]:
             return []
 
 
-def _of_positive_part(argument: Poly) -> list[Poly]:
+def _forms_of_positive_part(argument: Poly) -> list[Poly]:
     """Return max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
     above = argument.positive_terms()
     below = above - argument

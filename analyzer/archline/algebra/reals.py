@@ -22,7 +22,7 @@ ZERO, ONE = fmpq(0), fmpq(1)
 PRECISIONS = (64, 256, 1024)
 MAX_FACTORED_BITS = 96
 MAX_POWER = 4096
-MAX_SHOWN = 256
+MAX_PRINTED_POWER = 256
 """The largest power of a prime in a number whose logarithm is printed."""
 
 
@@ -114,7 +114,7 @@ class Constant:
             total = terms.pop(basis, ZERO) + coefficient
             if total:
                 terms[basis] = total
-        return _in_lowest_terms(Constant(self.rational + other.rational, terms))
+        return _reduce_to_lowest_terms(Constant(self.rational + other.rational, terms))
 
     def __neg__(self) -> Constant:
         if not self.terms:
@@ -127,11 +127,11 @@ class Constant:
     def __mul__(self, other: Constant) -> Constant:
         if not self.terms and not other.terms:
             return Constant(self.rational * other.rational)
-        total = NOTHING
+        total = ZERO_CONSTANT
         for left, factor in self._all_terms():
             for right, other_factor in other._all_terms():
-                total = total + _product(left, right, factor * other_factor)
-        return _in_lowest_terms(total)
+                total = total + _multiply_bases(left, right, factor * other_factor)
+        return _reduce_to_lowest_terms(total)
 
     def __truediv__(self, other: Constant) -> Constant:
         return self * other.inverse()
@@ -169,7 +169,7 @@ class Constant:
             # A sum becomes one unit, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
             unit = _sum_unit(self.scaled(1 / leading))
-            return _in_lowest_terms(Constant(ZERO, {((unit, -1),): 1 / leading}))
+            return _reduce_to_lowest_terms(Constant(ZERO, {((unit, -1),): 1 / leading}))
         ((basis, coefficient),) = pairs
         result = Constant(1 / coefficient)
         for unit, power in basis:
@@ -182,14 +182,14 @@ class Constant:
 
     def power(self, exponent: Constant) -> Constant:
         """Return a power of the positive constant. Raises OutOfReachError if it is too large or not real."""
-        if self == UNITY:
+        if self == ONE_CONSTANT:
             return self
         if exponent.is_rational and exponent.rational.q == 1:
             return self._whole_power(int(exponent.rational.p))
         if self.sign() <= 0:
             raise OutOfReachError("a power of a number that is not positive")
         if self.is_rational and exponent.is_rational and exponent.rational.q == 2:
-            return root(self.rational)._whole_power(int(exponent.rational.p))
+            return square_root(self.rational)._whole_power(int(exponent.rational.p))
         if self.is_rational and self.rational == 2 and len(exponent.terms) == 1 and not exponent.rational:
             ((basis, coefficient),) = exponent.terms.items()
             if len(basis) == 1 and basis[0][0].kind == "log2" and basis[0][1] == 1:
@@ -205,7 +205,7 @@ class Constant:
         if abs(exponent) * bits > MAX_POWER:
             raise OutOfReachError("the power of a constant is too large")
         base = self if exponent >= 0 else self.inverse()
-        result = UNITY
+        result = ONE_CONSTANT
         for _ in range(abs(exponent)):
             result = result * base
         return result
@@ -215,7 +215,7 @@ class Constant:
         if self.sign() <= 0:
             raise OutOfReachError("a logarithm of a number that is not positive")
         if self.is_rational:
-            return _log2_integer(self.rational.p) - _log2_integer(self.rational.q)
+            return _log2_of_integer(self.rational.p) - _log2_of_integer(self.rational.q)
         pairs = self._all_terms()
         if len(pairs) == 1 and all(unit.kind in ("sqrt", "power") for unit, _ in pairs[0][0]):
             basis, coefficient = pairs[0]
@@ -235,7 +235,7 @@ class Constant:
             if rest or power != 1 or unit.kind != "log2" or not isinstance(unit.of, int):
                 return None
             powers.append((unit.of, count))
-        if any(count.q != 1 or abs(count) > MAX_SHOWN for _, count in powers):
+        if any(count.q != 1 or abs(count) > MAX_PRINTED_POWER for _, count in powers):
             return None
         return prod((fmpq(prime) ** int(count.p) for prime, count in powers), start=ONE)
 
@@ -278,7 +278,7 @@ class Constant:
         if not self.terms:
             return b.number(self.rational)
         terms = sorted(self._all_terms(), key=lambda term: term[1] < 0)
-        whole = b.total((coefficient < 0, _product_tree(basis, abs(coefficient))) for basis, coefficient in terms)
+        whole = b.sum_terms((coefficient < 0, _product_tree(basis, abs(coefficient))) for basis, coefficient in terms)
         argument = self.exp2() if len(terms) > 1 else None
         if argument is None or (argument.q != 1 and len(self.terms) == 1):
             return whole
@@ -288,21 +288,21 @@ class Constant:
         return format_expression(self.tree) if self.terms else str(self.rational)
 
 
-NOTHING, UNITY, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq(1, 2))
+ZERO_CONSTANT, ONE_CONSTANT, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq(1, 2))
 
 
-def enclosed(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
+def enclosed_constant(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
     """Return a constant by its text, such as leading digits, and a rule that encloses it at flint's current precision.
 
     If the text is neither digits nor a name, `expr` is its expression.
     """
     if text.startswith("-"):
-        return -enclosed(text[1:], lambda: -enclose())
+        return -enclosed_constant(text[1:], lambda: -enclose())
     return Constant(ZERO, {((IrrationalUnit(text, "enclosed", enclose=enclose, expr=expr), 1),): ONE})
 
 
-PI = enclosed("pi", arb.pi)
-LOG_2 = enclosed("log(2)", arb.const_log2, b.call("log", b.number(2)))
+PI = enclosed_constant("pi", arb.pi)
+LOG_2 = enclosed_constant("log(2)", arb.const_log2, b.call("log", b.number(2)))
 """The natural logarithm of 2."""
 
 
@@ -316,7 +316,7 @@ def sign_of(enclose: Callable[[], arb], *, quick: bool = False) -> int | None:
     return None
 
 
-def exactly(value: arb) -> fmpq:
+def exact_midpoint(value: arb) -> fmpq:
     """Return the value of an enclosure that is a point, such as the results of `lower()` and `upper()`."""
     mantissa, exponent = value.man_exp()
     return fmpq(mantissa) * fmpq(2) ** int(exponent)
@@ -333,14 +333,14 @@ def basis_enclosure(basis: Basis) -> arb:
 def _product_tree(basis: Basis, coefficient: fmpq) -> s.Expr:
     above = [b.power(unit.tree, b.number(power)) for unit, power in basis if power > 0]
     below = [b.power(unit.tree, b.number(-power)) for unit, power in basis if power < 0]
-    return b.multiple(coefficient, above, below)
+    return b.rational_multiple(coefficient, above, below)
 
 
-def root(value: fmpq) -> Constant:
+def square_root(value: fmpq) -> Constant:
     """Return the square root of a positive rational. Raises OutOfReachError if it is too large to be factored."""
-    result = UNITY
+    result = ONE_CONSTANT
     for number, power in ((value.p, 1), (value.q, -1)):
-        for prime, count in _factors(number):
+        for prime, count in _factor_integer(number):
             whole, odd = divmod(count, 2)
             result = result * Constant(fmpq(prime) ** (whole * power))
             if odd:
@@ -349,21 +349,25 @@ def root(value: fmpq) -> Constant:
     return result
 
 
-def _log2_integer(value: fmpz) -> Constant:
-    total = NOTHING
-    for prime, count in _factors(value):
-        unit = UNITY if prime == 2 else Constant(ZERO, {((IrrationalUnit(f"log2({prime})", "log2", prime), 1),): ONE})
+def _log2_of_integer(value: fmpz) -> Constant:
+    total = ZERO_CONSTANT
+    for prime, count in _factor_integer(value):
+        unit = (
+            ONE_CONSTANT
+            if prime == 2
+            else Constant(ZERO, {((IrrationalUnit(f"log2({prime})", "log2", prime), 1),): ONE})
+        )
         total = total + unit.scaled(count)
     return total
 
 
-def _factors(value: fmpz) -> list[tuple[int, int]]:
+def _factor_integer(value: fmpz) -> list[tuple[int, int]]:
     if int(value).bit_length() > MAX_FACTORED_BITS:
         raise OutOfReachError("a constant is too large to be factored")
     return primes(value)
 
 
-def _product(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
+def _multiply_bases(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
     powers = dict(left)
     for unit, power in right:
         powers[unit] = powers.get(unit, 0) + power
@@ -389,9 +393,9 @@ Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
 """Numerator and denominator, polynomials in the units that are not sums."""
 
 
-def _in_lowest_terms(value: Constant) -> Constant:
+def _reduce_to_lowest_terms(value: Constant) -> Constant:
     """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms."""
-    units = dict.fromkeys(_units(value))
+    units = dict.fromkeys(_iterate_units(value))
     kinds = {unit.kind for unit in units}
     if "sum" not in kinds or "sqrt" in kinds:
         # Square roots cannot be variables, because their squares are rational.
@@ -399,7 +403,7 @@ def _in_lowest_terms(value: Constant) -> Constant:
     plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
     names = [f"x{index}" for index in range(len(plain))]
     variables = dict(zip(plain, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
-    top, bottom = _quotient(value, variables)
+    top, bottom = _to_quotient(value, variables)
     common = top.gcd(bottom)
     scale = (bottom / common).leading_coefficient()
     above, below = (list((polynomial / common / scale).terms()) for polynomial in (top, bottom))
@@ -424,23 +428,23 @@ def _in_lowest_terms(value: Constant) -> Constant:
     return Constant(ZERO, terms)
 
 
-def _units(value: Constant) -> Iterator[IrrationalUnit]:
+def _iterate_units(value: Constant) -> Iterator[IrrationalUnit]:
     """Yield the units in the constant, and in the sums that it divides by."""
     for basis in value.terms:
         for unit, _ in basis:
             yield unit
             if unit.kind == "sum" and isinstance(unit.of, Constant):
-                yield from _units(unit.of)
+                yield from _iterate_units(unit.of)
 
 
-def _quotient(value: Constant, variables: Mapping[IrrationalUnit, fmpq_mpoly]) -> Quotient:
+def _to_quotient(value: Constant, variables: Mapping[IrrationalUnit, fmpq_mpoly]) -> Quotient:
     unity = next(iter(variables.values())) ** 0
     top, bottom = unity * value.rational, unity
     for basis, coefficient in value.terms.items():
         above, below = unity * coefficient, unity
         for unit, power in basis:
             whole = unit.of if unit.kind == "sum" else None
-            inner = _quotient(whole, variables) if isinstance(whole, Constant) else (variables[unit], unity)
+            inner = _to_quotient(whole, variables) if isinstance(whole, Constant) else (variables[unit], unity)
             high, low = inner if power > 0 else inner[::-1]
             above, below = above * high ** abs(power), below * low ** abs(power)
         top, bottom = top * below + above * bottom, bottom * below

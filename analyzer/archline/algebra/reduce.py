@@ -18,7 +18,7 @@ from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.effort import TooComplexError, budget, late
+from archline.algebra.effort import TooComplexError, is_out_of_time, limit_effort
 from archline.algebra.expand import without_halves, without_powers
 from archline.algebra.factors import divide_exactly, monomial_key
 from archline.algebra.facts import Facts
@@ -28,167 +28,173 @@ from archline.records import record, replace
 
 MAX_CASES = 150
 MAX_PRODUCTS = 12_000
-MAX_SMALL = 8
-MAX_LONGER = 2
+MAX_SMALL_SIZES = 8
+MAX_LENGTH_RATIO = 2
 MAX_REMAINDERS = 64
 MAX_DEGREE = 4
 Piece: TypeAlias = a.PositivePart | a.Floor
-_Vain: TypeAlias = frozenset[object]
+_TriedSplits: TypeAlias = frozenset[object]
 
 
-def reduced_in_sizes(value: Poly, facts: Facts) -> Poly:
+def reduce_in_sizes(value: Poly, facts: Facts) -> Poly:
     """Reduce a value in the sizes of an algorithm; the facts may rewrite sizes."""
-    form = reduced(facts.simplify(value.substitute(facts.rewrites)), facts)
+    form = reduce_expression(facts.simplify(value.substitute(facts.rewrites)), facts)
     return without_halves(facts.restore(form), facts)
 
 
-def reduced(value: Poly, facts: Facts) -> Poly:
+def reduce_expression(value: Poly, facts: Facts) -> Poly:
     """Return an equal value under the facts, in a form that is not longer."""
-    value = without_powers(_divided_out(value), facts)
+    value = without_powers(_cancel_quotients(value), facts)
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
-    facts, scale = facts.oldest(value.names), a.content(value)
+    facts, scale = facts.without_younger_symbols(value.names), a.compute_content(value)
     plain = value.scaled(1 / scale)
-    key = reduced, plain
+    key = reduce_expression, plain
     if key not in facts.found:
-        if late():
+        if is_out_of_time():
             return value
         facts.found[key] = plain
         # A division by n - 1 has no value in the case n = 1; then the value is not reduced.
-        with suppress(TooComplexError, ZeroDivisionError), budget(MAX_PRODUCTS):
-            form = _Cases().form(plain, facts)
-            if form is not plain and _better(form, plain, facts):
+        with suppress(TooComplexError, ZeroDivisionError), limit_effort(MAX_PRODUCTS):
+            form = _FormSearch().form(plain, facts)
+            if form is not plain and _is_better_form(form, plain, facts):
                 facts.found[key] = form
     reduced_form = facts.found[key]
     assert isinstance(reduced_form, Poly)
     return value if reduced_form is plain else reduced_form.scaled(scale)
 
 
-def _better(form: Poly, plain: Poly, facts: Facts) -> bool:
+def _is_better_form(form: Poly, plain: Poly, facts: Facts) -> bool:
     """Test whether a form is shorter, or of a lower degree and not much longer."""
     # An own budget, because cached texts must not influence the result.
-    with budget(maxsize, own=True):
+    with limit_effort(maxsize, own=True):
         ratio = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
-    return ratio < 1 if _degree(form) == _degree(plain) else _degree(form) < _degree(plain) and ratio < MAX_LONGER
+    return (
+        ratio < 1
+        if _written_degree(form) == _written_degree(plain)
+        else _written_degree(form) < _written_degree(plain) and ratio < MAX_LENGTH_RATIO
+    )
 
 
-def _length(value: Poly) -> tuple[int, ...]:
+def _measure_length(value: Poly) -> tuple[int, ...]:
     """Measure how long a form is to read: its degree first, then the number of maxima, floors and other composites."""
     powers = sum(abs(power) for monomial in value.terms for _, power in monomial)
     pieces = {atom for atom in value.atoms_within() if atom.parts}
-    return _degree(value), len(pieces), len(value.terms), powers, len(value.key)
+    return _written_degree(value), len(pieces), len(value.terms), powers, len(value.key)
 
 
-def _degree(value: Poly) -> int:
+def _written_degree(value: Poly) -> int:
     """Return the degree of the form as written; quotients and maxima have the degrees of their parts."""
-    return max((sum(power * _degree_of(atom) for atom, power in monomial) for monomial in value.terms), default=0)
+    return max((sum(power * _degree_of_atom(atom) for atom, power in monomial) for monomial in value.terms), default=0)
 
 
-def _degree_of(atom: Atom) -> int:
+def _degree_of_atom(atom: Atom) -> int:
     match atom:
         case a.PositivePart():
-            return _degree(atom.argument)
+            return _written_degree(atom.argument)
         case a.Floor():
-            return _degree(atom.argument) - _degree(atom.modulus)
+            return _written_degree(atom.argument) - _written_degree(atom.modulus)
         case _:
             return 0 if atom.parts else 1
 
 
-def _divided_out(value: Poly) -> Poly:
+def _cancel_quotients(value: Poly) -> Poly:
     """Replace d*(e/d) by e, since the program promises that the division is exact."""
     for atom in [atom for atom in value.atoms() if isinstance(atom, a.Quotient) and atom.divisor]:
         lead = max((m for m in atom.divisor.terms), key=lambda monomial: (sum(p for _, p in monomial), str(monomial)))
         if any(power < 0 for _, power in lead):
             continue
-        rest = (atom.argument - Poly.of_atom(atom) * (atom.divisor - _term(lead, atom.divisor))) / (
+        rest = (atom.argument - Poly.of_atom(atom) * (atom.divisor - _single_term(lead, atom.divisor))) / (
             atom.divisor.terms[lead]
         )
-        while chosen := {m: c for m, c in value.terms.items() if _holds(m, (*lead, (atom, 1)))}:
-            share = Poly({_without(m, (*lead, (atom, 1))): c for m, c in chosen.items()})
+        while chosen := {m: c for m, c in value.terms.items() if _is_multiple(m, (*lead, (atom, 1)))}:
+            share = Poly({_divide_monomial(m, (*lead, (atom, 1))): c for m, c in chosen.items()})
             value = Poly({m: c for m, c in value.terms.items() if m not in chosen}) + share * rest
     return value
 
 
-def _term(monomial: Monomial, value: Poly) -> Poly:
+def _single_term(monomial: Monomial, value: Poly) -> Poly:
     return Poly({monomial: value.terms[monomial]})
 
 
-def _holds(monomial: Monomial, factor: Monomial) -> bool:
+def _is_multiple(monomial: Monomial, factor: Monomial) -> bool:
     powers = dict(monomial)
     return all(powers.get(atom, 0) >= power for atom, power in factor)
 
 
-def _without(monomial: Monomial, factor: Monomial) -> Monomial:
+def _divide_monomial(monomial: Monomial, factor: Monomial) -> Monomial:
     divisor = dict(factor)
     return tuple((atom, power - divisor.get(atom, 0)) for atom, power in monomial if power != divisor.get(atom, 0))
 
 
-class _Cases:
+class _FormSearch:
     """The search for one form; it stops after MAX_CASES cases."""
 
     def __init__(self) -> None:
         self.left = MAX_CASES
 
-    def form(self, value: Poly, facts: Facts, vain: _Vain = frozenset()) -> Poly:
+    def form(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
         """Return the shortest form that is found; splits that failed before are not repeated.
 
         An atom is not split inside a case that does not concern it, since a split outside does as well.
         """
-        equal = {name: end for name in value.names for end in _only(facts.bounds.get(name))}
+        equal = {name: end for name in value.names for end in _equal_bounds(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
-        for key, split in self._splits(value, facts, vain):
+        for key, split in self._iterate_splits(value, facts, vain):
             if key not in vain:
                 self.left -= 1
                 if self.left < 0:
                     raise TooComplexError("too many cases")
                 vain |= {key}
                 candidate = split(vain)
-                if candidate is not None and _length(candidate) < _length(value):
+                if candidate is not None and _measure_length(candidate) < _measure_length(value):
                     return self.form(candidate, facts)
         return value
 
-    def _splits(
-        self, value: Poly, facts: Facts, vain: _Vain
-    ) -> Iterator[tuple[object, Callable[[_Vain], Poly | None]]]:
+    def _iterate_splits(
+        self, value: Poly, facts: Facts, vain: _TriedSplits
+    ) -> Iterator[tuple[object, Callable[[_TriedSplits], Poly | None]]]:
         """Yield splits of the value, each with a key and a function that tries it; the most useful come first."""
-        atoms = sorted(set(_innermost(value)) - vain, key=lambda atom: atom.key)
+        atoms = sorted(set(_innermost_pieces(value)) - vain, key=lambda atom: atom.key)
         for name in sorted(value.names):
-            numbers = _values(facts.bounds.get(name))
+            numbers = _small_range(facts.bounds.get(name))
             if numbers is not None and (
                 any(name in atom.names for atom in atoms) or value.degree(Symbol(name)) >= len(numbers)
             ):
-                yield name, partial(self._by_values, value, name, numbers, facts)
+                yield name, partial(self._interpolate_values, value, name, numbers, facts)
                 return
         families: dict[Poly, list[_Change]] = {}
         for atom in atoms:
-            if (change := _change(atom, facts)) is not None:
-                change = _from_where(change, facts) or change
+            if (change := _find_change(atom, facts)) is not None:
+                change = _change_by_symbol(change, facts) or change
                 families.setdefault(change.along, []).append(change)
         for along in sorted(families, key=lambda line: (len(line.names), -len(families[line]), line.key)):
             changes = families[along]
-            if len(changes) > 1 or not _alone(value, changes[0].atom, along.names):
+            if len(changes) > 1 or not _is_isolated(value, changes[0].atom, along.names):
                 key = along, *sorted({crossing.start for crossing in changes})
-                yield key, partial(self._by_parts, value, along, changes, facts)
+                yield key, partial(self._reduce_by_parts, value, along, changes, facts)
         floors = [atom for atom in atoms if isinstance(atom, a.Floor)]
         for name in sorted({name for atom in floors for name in atom.argument.names}):
-            for modulus in _moduli(value, name, facts):
+            for modulus in _find_moduli(value, name, facts):
                 of_name = [atom for atom in floors if name in atom.names]
                 if not (
-                    _unrelated(value, name, modulus)
-                    or all(_alone(value, atom, {name, *modulus.names}) for atom in of_name)
+                    _has_independent_floor(value, name, modulus)
+                    or all(_is_isolated(value, atom, {name, *modulus.names}) for atom in of_name)
                 ):
                     for up in (False, True):
                         key = name, modulus, up
-                        yield key, partial(self._by_blocks, value, *key, facts)
+                        yield key, partial(self._reduce_by_blocks, value, *key, facts)
 
     # Remainders
-    def _by_blocks(self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _Vain) -> Poly | None:
+    def _reduce_by_blocks(
+        self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _TriedSplits
+    ) -> Poly | None:
         """Return the form in q and r where n = m*q + r, or n = m*q - r if `up`, with 0 <= r < m; None if r remains."""
         block, rest = facts.unused("block'"), facts.unused("rest'")
         whole, offset = Poly.symbol(block) * modulus, Poly.symbol(rest)
         size = whole - offset if up else whole + offset
-        within = in_blocks(facts, name, modulus, up, size, (block, rest))
-        form = self.form(value.substitute({name: size}), within, vain.union(_innermost(value)))
+        within = split_in_blocks(facts, name, modulus, up, size, (block, rest))
+        form = self.form(value.substitute({name: size}), within, vain.union(_innermost_pieces(value)))
         if any(rest in atom.names for atom in form.atoms() if atom.parts):
             return None
         now = Poly.symbol(name)
@@ -196,12 +202,14 @@ class _Cases:
         form = form.substitute({rest: whole - now if up else now - whole})
         return facts.simplify(form.substitute({block: number}))
 
-    def _by_values(self, value: Poly, name: str, numbers: range, facts: Facts, vain: _Vain) -> Poly | None:
+    def _interpolate_values(
+        self, value: Poly, name: str, numbers: range, facts: Facts, vain: _TriedSplits
+    ) -> Poly | None:
         """Interpolate the forms at the few values of a symbol by a polynomial; None if its degree is high."""
-        interpolant, power, vain = ZERO, ONE, vain.union(_innermost(value))
+        interpolant, power, vain = ZERO, ONE, vain.union(_innermost_pieces(value))
         for degree, number in enumerate(numbers):
             point = {name: Poly.constant(number)}
-            pinned_facts = pinned(facts, name, number)
+            pinned_facts = pin_symbol(facts, name, number)
             if pinned_facts is None:
                 return None
             error = self.form(value.substitute(point), pinned_facts, vain) - interpolant.substitute(point)
@@ -213,7 +221,9 @@ class _Cases:
         return interpolant
 
     # Signs
-    def _by_parts(self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _Vain) -> Poly | None:
+    def _reduce_by_parts(
+        self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _TriedSplits
+    ) -> Poly | None:
         """Return the form on the last part of a line between changes, with corrections on the parts below."""
         parts = list[_Part]()
         for low, high in pairwise((None, *sorted({change.start for change in changes}), None)):
@@ -225,18 +235,20 @@ class _Cases:
             for change in changes:
                 part = part.with_atom(change.atom, change.below if low is None or low < change.start else change.above)
             parts.append(_Part(within.simplify(part), low, (within,)))
-        outside = set(_innermost(value)) - {change.atom for change in changes}
-        vain |= outside.intersection(*(set(_innermost(piece.value)) for piece in parts))
-        parts = self._joined([replace(piece, value=self.form(piece.value, piece.facts[0], vain)) for piece in parts])
+        outside = set(_innermost_pieces(value)) - {change.atom for change in changes}
+        vain |= outside.intersection(*(set(_innermost_pieces(piece.value)) for piece in parts))
+        parts = self._merge_parts(
+            [replace(piece, value=self.form(piece.value, piece.facts[0], vain)) for piece in parts]
+        )
         form = parts[-1].value
-        if len(parts) > 1 and (small := self._at_small(parts, along, facts, vain)) is not None:
+        if len(parts) > 1 and (small := self._correct_small_sizes(parts, along, facts, vain)) is not None:
             return small
         for lower, upper in pairwise(parts):
             assert upper.start is not None
-            form = form + _below(lower.value - upper.value, upper.start - along)
+            form = form + _value_if_positive(lower.value - upper.value, upper.start - along)
         return form
 
-    def _joined(self, parts: list[_Part]) -> list[_Part]:
+    def _merge_parts(self, parts: list[_Part]) -> list[_Part]:
         """Merge neighbouring parts if the form of either is right on both."""
         merged: list[_Part] = []
         for lower in reversed(parts):
@@ -244,26 +256,28 @@ class _Cases:
                 upper = merged[0]
                 difference = lower.value - upper.value
                 whole = _Part(upper.value, lower.start, lower.facts + upper.facts)
-                if self._nothing(difference, lower):
+                if self._is_zero_on(difference, lower):
                     merged[0] = whole
                     continue
-                if self._nothing(difference, upper):
+                if self._is_zero_on(difference, upper):
                     merged[0] = replace(whole, value=lower.value)
                     continue
             merged.insert(0, lower)
         return merged
 
-    def _nothing(self, value: Poly, part: _Part) -> bool:
+    def _is_zero_on(self, value: Poly, part: _Part) -> bool:
         # Most differences are refuted at a sample point, which saves the search.
         if any(facts.refutes(value) or facts.refutes(-value) for facts in part.facts):
             return False
         return not value or all(not self.form(value, facts) for facts in part.facts)
 
-    def _at_small(self, parts: list[_Part], along: Poly, facts: Facts, vain: _Vain) -> Poly | None:
+    def _correct_small_sizes(self, parts: list[_Part], along: Poly, facts: Facts, vain: _TriedSplits) -> Poly | None:
         """Return the form on the last part, with max(0, k - n) to correct few smaller sizes; None if many."""
         start = parts[-1].start
         assert start is not None
-        count = next((count for count in range(1, MAX_SMALL + 1) if facts.nonnegative(along - start + count)), None)
+        count = next(
+            (count for count in range(1, MAX_SMALL_SIZES + 1) if facts.nonnegative(along - start + count)), None
+        )
         if count is None:
             return None
         form, bends = parts[-1].value, list[Poly]()
@@ -274,7 +288,7 @@ class _Cases:
             for distance, bend in enumerate(reversed(bends), 2):
                 difference = difference - bend.scaled(distance)
             bends.append(difference)
-        if not all(_dominates(form, bend) for bend in bends):
+        if not all(_dominates_termwise(form, bend) for bend in bends):
             # Corrections of higher growth would hide that the form grows more slowly.
             return None
         for number, bend in zip(range(start, start - count, -1), bends, strict=True):
@@ -291,7 +305,7 @@ class _Part:
     facts: tuple[Facts, ...]
 
 
-def _below(value: Poly, last: Poly) -> Poly:
+def _value_if_positive(value: Poly, last: Poly) -> Poly:
     """Return an expression of a value where the integer `last` is positive, else of 0."""
     for end in (last, last - 1):
         factor = divide_exactly(value, end)
@@ -311,28 +325,28 @@ class _Change:
     above: Poly
 
 
-def _change(atom: Piece, facts: Facts) -> _Change | None:
+def _find_change(atom: Piece, facts: Facts) -> _Change | None:
     """Return the change of a maximum, or of a floor that takes two values; None for other floors."""
     if isinstance(atom, a.PositivePart):
         # At argument 0 both branches agree; starting at 1 gives stronger facts.
-        return _along(atom, atom.argument - 1, ZERO, atom.argument)
+        return _make_change(atom, atom.argument - 1, ZERO, atom.argument)
     argument, modulus = atom.argument, atom.modulus
     if not a.is_integral(argument) or not a.is_integral(modulus):
         return None
     for low in (0, -1):
         excess = argument - modulus.scaled(low)
         if facts.nonnegative(excess) and facts.nonnegative(modulus.scaled(2) - 1 - excess):
-            return _along(atom, excess - modulus, Poly.constant(low), Poly.constant(low + 1))
+            return _make_change(atom, excess - modulus, Poly.constant(low), Poly.constant(low + 1))
     return None
 
 
-def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | None:
+def _make_change(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | None:
     """Return the change of an atom that is `below` where the argument is negative, else `above`; None if constant."""
     shift = argument.constant_term
     rest = argument - shift
     if not rest:
         return None
-    scale = a.content(rest)
+    scale = a.compute_content(rest)
     if rest.terms[min(rest.terms, key=monomial_key)] < 0:
         scale = -scale
     along = rest.scaled(1 / scale)
@@ -344,7 +358,7 @@ def _along(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | N
     return _Change(atom, along, int(start.floor()) + 1, above, below)
 
 
-def _from_where(change: _Change, facts: Facts) -> _Change | None:
+def _change_by_symbol(change: _Change, facts: Facts) -> _Change | None:
     """Return the change of an atom that is decided from a small number of one symbol on, else None."""
     if a.single_atom(change.along) is not None:
         return None
@@ -352,26 +366,26 @@ def _from_where(change: _Change, facts: Facts) -> _Change | None:
         minimum = facts.bounds[name].least if name in facts.bounds else None
         if minimum is None:
             continue
-        for start in (minimum + MAX_SMALL, *range(minimum + 1, minimum + MAX_SMALL)):
+        for start in (minimum + MAX_SMALL_SIZES, *range(minimum + 1, minimum + MAX_SMALL_SIZES)):
             within = facts.with_nonnegative(Poly.symbol(name) - start)
             excess = change.along - change.start
             decided = change.above if within.nonnegative(excess) else change.below if within.positive(-excess) else None
-            if decided is None and start == minimum + MAX_SMALL:
+            if decided is None and start == minimum + MAX_SMALL_SIZES:
                 break
-            if decided is not None and start < minimum + MAX_SMALL:
+            if decided is not None and start < minimum + MAX_SMALL_SIZES:
                 return _Change(change.atom, Poly.symbol(name), start, Poly.of_atom(change.atom), decided)
     return None
 
 
-def _innermost(value: Poly) -> Iterator[Piece]:
+def _innermost_pieces(value: Poly) -> Iterator[Piece]:
     """Yield the maxima and floors that contain no other one, except those in logarithms and other composites."""
     for atom in value.atoms():
         if isinstance(atom, Piece):
-            inside = [piece for part in atom.parts for piece in _innermost(part)]
+            inside = [piece for part in atom.parts for piece in _innermost_pieces(part)]
             yield from inside or [atom]
 
 
-def _alone(value: Poly, atom: Atom, names: Set[str]) -> bool:
+def _is_isolated(value: Poly, atom: Atom, names: Set[str]) -> bool:
     """Test whether no other atom and no cofactor of the atom contains one of the names."""
     for monomial in value.terms:
         for factor, power in monomial:
@@ -383,49 +397,49 @@ def _alone(value: Poly, atom: Atom, names: Set[str]) -> bool:
     return True
 
 
-def _unrelated(value: Poly, name: str, modulus: Poly) -> bool:
+def _has_independent_floor(value: Poly, name: str, modulus: Poly) -> bool:
     """Test whether a symbol is in one floor only, whose modulus is symbolic or exceeds all powers of the symbol."""
     within = {atom for atom in value.atoms_within() if atom.parts and name in atom.names}
     powers = (sum(power for atom, power in monomial if name in atom.names) for monomial in value.terms)
     return len(within) == 1 and (not modulus.is_constant or modulus.constant_term > max(powers))
 
 
-def _dominates(large: Poly, small: Poly) -> bool:
+def _dominates_termwise(large: Poly, small: Poly) -> bool:
     """Test whether each term of `small` divides a term of `large`, apart from rounding."""
-    many, few = ([dict(monomial) for monomial in _smooth(value).terms] for value in (large, small))
+    many, few = ([dict(monomial) for monomial in _drop_rounding(value).terms] for value in (large, small))
     return all(any(all(m.get(atom, 0) >= f.get(atom, 0) for atom in {**m, **f}) for m in many) for f in few)
 
 
-def _smooth(value: Poly) -> Poly:
+def _drop_rounding(value: Poly) -> Poly:
     """Replace floors and maxima by their arguments without rounding and clipping, an upper bound termwise."""
     whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
-    return whole.map_atoms(_smoothed)
+    return whole.map_atoms(_unrounded_atom)
 
 
-def _smoothed(atom: Atom) -> Poly | None:
+def _unrounded_atom(atom: Atom) -> Poly | None:
     match atom:
         case a.PositivePart():
             # max(0, 2 - n) <= 2
-            return _smooth(atom.argument.positive_terms())
+            return _drop_rounding(atom.argument.positive_terms())
         case a.Floor():
-            return _smooth(atom.argument)
+            return _drop_rounding(atom.argument)
         case _:
             return None
 
 
-def _only(bounds: Bounds | None) -> Iterator[Poly]:
+def _equal_bounds(bounds: Bounds | None) -> Iterator[Poly]:
     """Iterate over values that are both lower and upper bounds, which the symbol equals."""
     return iter(()) if bounds is None else (end for end in bounds.lower if end in bounds.upper)
 
 
-def _values(bounds: Bounds | None) -> range | None:
+def _small_range(bounds: Bounds | None) -> range | None:
     """Return the numbers that a symbol may be, if they are few, else None."""
     if bounds is None or bounds.least is None or bounds.most is None:
         return None
     return range(bounds.least, bounds.most + 1) if 1 <= bounds.most - bounds.least < MAX_REMAINDERS else None
 
 
-def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
+def _find_moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
     """Yield m of n = m*q + r such that all floors with n become floors of q and r; none if n is in other atoms."""
     moduli: set[Poly] = set()
     for atom in value.atoms_within():
@@ -448,7 +462,7 @@ def _moduli(value: Poly, name: str, facts: Facts) -> Iterator[Poly]:
             yield modulus
 
 
-def pinned(facts: Facts, name: str, number: int) -> Facts | None:
+def pin_symbol(facts: Facts, name: str, number: int) -> Facts | None:
     """Return the facts where a symbol equals a number, or None if it cannot."""
     at = {name: Poly.constant(number)}
     bounds = {
@@ -465,7 +479,7 @@ def pinned(facts: Facts, name: str, number: int) -> Facts | None:
     return remaining
 
 
-def in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
+def split_in_blocks(facts: Facts, name: str, modulus: Poly, up: bool, size: Poly, names: tuple[str, str]) -> Facts:
     """Return the facts where a symbol is replaced by its block and its remainder (n = m*q + r)."""
     block, rest = names
     limits, at = facts.bounds[name], {name: size}

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import largest, max_over, peaks
+from archline.algebra.maximise import derive_part_maxima, max_over, maximum_of_values
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
 from archline.algebra.sums.blocks import pair_of
-from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends, separate, sum_over
+from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends_on, separate_composites, sum_over
 from archline.numbers import fmpq
 
 MAX_ROUNDS = 12
@@ -22,18 +22,18 @@ MAX_REPLACED = 1_000
 
 def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the sum of a nonnegative `value` over lo <= variable < hi, or None."""
-    first = _bounded(sum_over, value, variable, lo, hi, facts, upper, 0)
+    first = _bound_in_budget(sum_over, value, variable, lo, hi, facts, upper, 0)
     if first is None and upper:
-        maximum = _bounded(max_over, value, variable, lo, hi, facts, True, 0)
+        maximum = _bound_in_budget(max_over, value, variable, lo, hi, facts, True, 0)
         return None if maximum is None else (hi - lo) * maximum
     if first is None:
         # Terms without a bound are dropped if, together with the constant term, they are nonnegative.
-        hard, easy = separate(value, variable)
+        hard, easy = separate_composites(value, variable)
         hard, easy = hard + easy.constant_term, easy - easy.constant_term
         droppable = easy and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(hard)
-        return _bounded(sum_over, easy, variable, lo, hi, facts, False, 0) if droppable else None
+        return _bound_in_budget(sum_over, easy, variable, lo, hi, facts, False, 0) if droppable else None
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
-    if upper and len(gaps) == 1 and _is_apart(gaps[0], variable):
+    if upper and len(gaps) == 1 and _skips_segments(gaps[0], variable):
         # Distinct segments together have at most `total` entries.
         parts = value.coefficients(gaps[0])
         rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
@@ -47,13 +47,13 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     if len(gaps) < 2:
         return first
     # Products of gaps are bounded by summing over either one.
-    second = _bounded(sum_over, value, variable, lo, hi, facts, upper, -1)
+    second = _bound_in_budget(sum_over, value, variable, lo, hi, facts, upper, -1)
     if second is None or second == first:
         return first
     return facts.minimum(first, second) if upper else facts.maximum(first, second)
 
 
-def _is_apart(gap: a.Gap, variable: str) -> bool:
+def _skips_segments(gap: a.Gap, variable: str) -> bool:
     """Test whether values of the variable have distinct segments and skip some, as in gap(2*v + c)."""
     slope = gap.index - gap.index.substitute({variable: Poly.symbol(variable) - 1})
     return slope.is_constant and abs(slope.constant_term) > 1
@@ -66,34 +66,34 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
         return bound
     if upper:
         # The maximum of nonnegative values is at most their sum.
-        return _bounded(sum_over, value, variable, lo, hi, facts, True, 0)
+        return _bound_in_budget(sum_over, value, variable, lo, hi, facts, True, 0)
     # Any value that is taken is a lower bound of the maximum.
-    return facts.simplify(value.substitute({variable: lo})) if _is_settled(value, variable) else None
+    return facts.simplify(value.substitute({variable: lo})) if _is_independent_of_data(value, variable) else None
 
 
 def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None."""
-    return _bounded(max_over, value, variable, lo, hi, facts, upper, 0)
+    return _bound_in_budget(max_over, value, variable, lo, hi, facts, upper, 0)
 
 
-def _is_settled(value: Poly, variable: str) -> bool:
+def _is_independent_of_data(value: Poly, variable: str) -> bool:
     return not any(isinstance(atom, a.Gap | a.Data) for atom in value.atoms() if variable in atom.names)
 
 
-_Ends = tuple[Poly | None, Poly | None]
+_Range = tuple[Poly | None, Poly | None]
 
 
-def _bounded(
+def _bound_in_budget(
     operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     try:
-        with budget(MAX_PRODUCTS):
-            return _by_rounds(operation, value, variable, lo, hi, facts, upper, prefer)
+        with limit_effort(MAX_PRODUCTS):
+            return _relax_until_resolved(operation, value, variable, lo, hi, facts, upper, prefer)
     except OutOfBudgetError:
         return None
 
 
-def _by_rounds(
+def _relax_until_resolved(
     operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
@@ -104,13 +104,13 @@ def _by_rounds(
             if variable != problem.variable:
                 return None
             # An upper bound includes every part between conditions, a lower bound only nonempty parts.
-            parts = peaks(value, variable, lo, hi, facts) if operation is max_over else []
+            parts = derive_part_maxima(value, variable, lo, hi, facts) if operation is max_over else []
             if maxima := [peak for peak, nonempty in parts if upper or nonempty == ONE]:
-                return largest(maxima, facts)
+                return maximum_of_values(maxima, facts)
             value = inside.simplify(value)
             relaxed = None
             if operation is sum_over and isinstance(problem.atom, a.Gap):
-                relaxed = _ease_gaps(value, variable, lo, hi, inside, upper, prefer)
+                relaxed = _relax_gaps(value, variable, lo, hi, inside, upper, prefer)
             elif (pair := pair_of(value, problem.atom, inside)) is not None:
                 relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
@@ -123,7 +123,7 @@ def _by_rounds(
     return None
 
 
-def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int) -> Poly | None:
+def _relax_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int) -> Poly | None:
     """Reduce each term to one gap with a coefficient free of the variable, so that the sum telescopes.
 
     Upper: gap^d <= longest^(d - 1)*gap, other gaps are at most their longest, and v <= hi - 1. Lower: gap^d >= gap for
@@ -138,7 +138,7 @@ def _ease_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upp
             continue
         cofactors = {atom: power for atom, power in powers.items() if atom not in gaps}
         if not all(facts.nonnegative(Poly.of_atom(atom)) for atom in cofactors) or any(
-            depends(atom, variable) for atom in cofactors
+            depends_on(atom, variable) for atom in cofactors
         ):
             return None
         growing = upper == (coefficient > 0)
@@ -199,7 +199,7 @@ def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, u
     return None
 
 
-def floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
+def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
     """Return a floor(e/m) for a number m that contains one of the names if given, for `bound_away`; else None."""
     floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
     return next((floor for floor in floors if names is None or names & floor.names), None)
@@ -214,16 +214,16 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
         return bounded
     outer = next((whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains(whole, atom)), None)
     if outer is None:
-        return _replaced(value, atom, atom_range(atom, facts), facts, upper)
+        return _replace_by_range(value, atom, atom_range(atom, facts), facts, upper)
     low, high = _range_around(outer, atom, facts)
     if low is None and not upper and isinstance(outer, a.CeilLog2 | a.PositivePart | a.Exponential):
         # A level, a maximum or a power is at least 0 even if nothing is known of the argument. For upper bounds,
         # other methods are sharper than dropping subtracted terms.
         low = ZERO
-    return _replaced(value, outer, (low, high), facts, upper)
+    return _replace_by_range(value, outer, (low, high), facts, upper)
 
 
-def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -> Poly | None:
+def _replace_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper: bool) -> Poly | None:
     low, high = ends
     result = ZERO
     for monomial, coefficient in value.terms.items():
@@ -241,7 +241,7 @@ def _replaced(value: Poly, atom: Atom, ends: _Ends, facts: Facts, upper: bool) -
     return result
 
 
-def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
+def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Range:
     """Return the range of a nondecreasing function of an expression with the atom, from the range of that expression.
 
     The range of a floor by a power still contains the power.
@@ -263,7 +263,7 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Ends:
     return ends[0], ends[1]
 
 
-def atom_range(atom: Atom, facts: Facts) -> _Ends:
+def atom_range(atom: Atom, facts: Facts) -> _Range:
     """Return the known minimum and maximum of an atom; an unknown one is None."""
     match atom:
         case Symbol():
@@ -327,19 +327,19 @@ def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
 HALF = fmpq(1, 2)
 
 
-def real(value: Poly) -> Poly:
+def remove_rounding(value: Poly) -> Poly:
     """Drop rounding and lower terms of maxima, for growth: n//2 and n - n//2 -> n/2, max(0, n - 1) -> n."""
 
     def without_rounding(atom: Atom) -> Poly | None:
         match atom:
             case a.Floor() if atom.modulus.is_constant:
-                return real(atom.argument).scaled(1 / atom.modulus.constant_term)
-            case a.Quotient(argument=argument, divisor=divisor) if len(real(divisor).terms) == 1:
-                return real(argument) * real(divisor) ** -1
+                return remove_rounding(atom.argument).scaled(1 / atom.modulus.constant_term)
+            case a.Quotient(argument=argument, divisor=divisor) if len(remove_rounding(divisor).terms) == 1:
+                return remove_rounding(argument) * remove_rounding(divisor) ** -1
             case a.Exponential(base=2, exponent=exponent):
-                return _power_of_two(real(exponent))
+                return _power_of_two(remove_rounding(exponent))
             case a.PositivePart(argument=argument):
-                terms = real(argument).terms
+                terms = remove_rounding(argument).terms
                 return Poly({term: share for term, share in terms.items() if term and share > 0})
             case _:
                 return None
@@ -347,22 +347,22 @@ def real(value: Poly) -> Poly:
     return value.map_atoms(without_rounding)
 
 
-def beyond(value: Poly) -> Poly:
+def upper_bound_unrounded(value: Poly) -> Poly:
     """Return an upper bound without rounding; subtracted terms may be rounded down, so they are dropped first."""
     positive = value.positive_terms()
 
     def without_rounding(atom: Atom) -> Poly | None:
         match atom:
             case a.Floor() if atom.modulus.is_constant or len(atom.modulus.terms) == 1:
-                return beyond(atom.argument) * atom.modulus**-1
-            case a.Quotient(argument=argument, divisor=divisor) if len(real(divisor).terms) == 1:
-                return beyond(argument) * real(divisor) ** -1
+                return upper_bound_unrounded(atom.argument) * atom.modulus**-1
+            case a.Quotient(argument=argument, divisor=divisor) if len(remove_rounding(divisor).terms) == 1:
+                return upper_bound_unrounded(argument) * remove_rounding(divisor) ** -1
             case a.PositivePart(argument=argument):
-                return beyond(argument)
+                return upper_bound_unrounded(argument)
             case _:
                 return None
 
-    return real(positive.map_atoms(without_rounding))
+    return remove_rounding(positive.map_atoms(without_rounding))
 
 
 def _power_of_two(exponent: Poly) -> Poly | None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import sympy
 
 
-def symbols(names: Mapping[str, int | None]) -> dict[str, sympy.Symbol]:
+def make_symbols(names: Mapping[str, int | None]) -> dict[str, sympy.Symbol]:
     """Return the sympy symbols of sizes, given each size's minimum (None for an index, of any sign)."""
     import sympy
 
@@ -45,18 +45,18 @@ class _Translator:
 
         terms = []
         for monomial, coefficient in value.terms.items():
-            factors = [self._atom(atom) ** power for atom, power in monomial]
+            factors = [self._translate_atom(atom) ** power for atom, power in monomial]
             terms.append(sympy.Mul(sympy.Rational(int(coefficient.p), int(coefficient.q)), *factors))
         return sympy.Add(*terms)
 
     @memoised
-    def _atom(self, atom: Atom) -> sympy.Expr:
+    def _translate_atom(self, atom: Atom) -> sympy.Expr:
         import sympy
 
         match atom:
             case Symbol(name=name):
                 if name not in self._known:
-                    self._known.update(symbols({name: 1}))
+                    self._known.update(make_symbols({name: 1}))
                 return self._known[name]
             case a.PositivePart():
                 return sympy.Max(0, self.expression(atom.argument))

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import cache, lru_cache, partial
 from typing import TypeVar
 
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.index_range import index_range
+from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
 from archline.analysis.communication.path_steps import PathStep
@@ -21,26 +21,26 @@ from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.relations import related
+from archline.analysis.metrics.relations import relate_costs
 from archline.analysis.metrics.statements import Result
-from archline.analysis.metrics.tally import DerivationStep, unknown
+from archline.analysis.metrics.tally import DerivationStep, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, format_expression, phrase
-from archline.expr.values import holds
+from archline.expr.text import Formula, format_expression, join_phrases
+from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
 from archline.language import parser
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable, recurses
+from archline.language.call_graph import find_component, find_reachable, is_recursive
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact
-from archline.language.substitution import divisions_of_runs, facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
 
 T = TypeVar("T")
 MAX_TERM_PRODUCTS = 120_000
@@ -60,10 +60,10 @@ _solved: OrderedDict[object, Costs] = OrderedDict()
 
 def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) -> Costs:
     """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    recursive = recurses(module, algorithm)
+    recursive = is_recursive(module, algorithm)
     if not recursive and not algorithm.grid:
         return _derive(module, algorithm, model, recursive=False)
-    key = model.asked, algorithm.name, *(_text(each) for each in (algorithm, *reachable(module, algorithm)))
+    key = model.asked, algorithm.name, *(_text(each) for each in (algorithm, *find_reachable(module, algorithm)))
     if key not in _solved:
         _solved[key] = _derive(module, algorithm, model, recursive)
         if len(_solved) > MAX_SOLVED:
@@ -75,7 +75,7 @@ def forget() -> None:
     """Drop what is kept of recursive algorithms, and of short texts, which are derived and read once: to measure."""
     _solved.clear()
     _shared.cache_clear()
-    parser.forget()
+    parser.clear_fragments()
 
 
 def _text(algorithm: s.Algorithm) -> object:
@@ -87,9 +87,9 @@ def _text(algorithm: s.Algorithm) -> object:
 @lru_cache(maxsize=MAX_MODULES)
 def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
     """The bounds where guards are taken never or always, whichever is less, or more; none with recursion or a grid."""
-    if algorithm.grid or recurses(module, algorithm):
+    if algorithm.grid or is_recursive(module, algorithm):
         return {}
-    with suppress(TooComplexError, RecursionError), budget(MAX_TERM_PRODUCTS):
+    with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
             Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared_scope(module, algorithm).facts
         )
@@ -126,7 +126,7 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
 
     found = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
     if isinstance(found, str):
-        found = Derivation(module, True, model), (unknown(found, algorithm.span), ())
+        found = Derivation(module, True, model), (unknown_cost(found, algorithm.span), ())
     statements, (tally, steps) = found
     signature = module.signatures[algorithm]
     scope = declared_scope(module, algorithm)
@@ -141,11 +141,11 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
         for name in sorted(tally.sums)
         if name.startswith("flops.")
     }
-    if component(module, algorithm):
+    if find_component(module, algorithm):
         metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
         kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
-    costs = related(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
-    if not component(module, algorithm):
+    costs = relate_costs(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
+    if not find_component(module, algorithm):
         metrics, kinds = (
             {name: with_regimes(cost, scope.facts, signature.size_names) for name, cost in found.items()}
             for found in (costs.metrics, costs.flops_by_kind)
@@ -197,7 +197,7 @@ def _costs(
         kinds,
         tuple(step.mapped(facts.restore) for step in steps) if facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
-        index_range(signature.indices, facts, signature.size_names),
+        find_index_range(signature.indices, facts, signature.size_names),
     )
 
 
@@ -212,7 +212,7 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     reason = ""
     for coarse in (False, True):
         try:
-            with budget(MAX_TERM_PRODUCTS * factor):
+            with limit_effort(MAX_TERM_PRODUCTS * factor):
                 return derived(coarse)
         except TooComplexError as problem:
             reason = str(problem)
@@ -233,7 +233,7 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     more = int(metric in model.event(CALL).names)
     ends = closed.ends
     bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
-    explain = cache(partial(statements.recursions.explained, algorithm, metric, more))
+    explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
     cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
     if ends is None:
         return cost
@@ -247,12 +247,12 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """What the costs rest on: the algorithm's facts, and what is declared in it and in what it calls."""
-    facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
-    for each in dict.fromkeys((algorithm, *reachable(module, algorithm))):
+    facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
+    for each in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         place = "" if each is algorithm else f" of `{each.name}`"
         for statement in s.nodes(each.body):
             line = f"line {statement.span.line}{place}"
-            facts += [phrase(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
+            facts += [join_phrases(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
             if isinstance(statement, s.While):
                 facts.append(f"{line}: at most {format_expression(statement.limit)} times")
     return tuple(facts)
@@ -271,10 +271,10 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
     if _may_refuse(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
-    allowed, implied = facts_in_sizes(algorithm), offsets_rules(scope)
+    allowed, implied = express_facts_in_sizes(algorithm), offsets_rules(scope)
     for more in range(MAX_SAMPLES):
         point = {name: least.get(name, 1) + more for name in known}
-        if all(holds(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
+        if all(evaluate_fact(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 
 

@@ -14,7 +14,7 @@ from typing import Literal
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.expr.text import conjunction, phrase
+from archline.expr.text import format_conjunction, join_phrases
 from archline.language import syntax as s
 from archline.records import field, record, replace
 
@@ -49,12 +49,12 @@ class Region:
     @cached_property
     def when(self) -> str:
         """The conditions as text; empty for all sizes and caches."""
-        return conjunction(self.facts) or (OTHERWISE if self.cases else "")
+        return format_conjunction(self.facts) or (OTHERWISE if self.cases else "")
 
     @property
     def label(self) -> str:
         """The conditions as text with `where` in front."""
-        return phrase("where ", self.when) if self.facts else self.when
+        return join_phrases("where ", self.when) if self.facts else self.when
 
     @property
     def head(self) -> str:

@@ -22,7 +22,7 @@ from archline.expr.tree import Span
 from archline.growth.growths import Growth
 from archline.ir.amounts import Amount, UnknownAmount
 from archline.language import syntax as s
-from archline.language.metrics import WHOLE
+from archline.language.metrics import WHOLE_METRICS
 from archline.records import field, record, replace
 from archline.recurrences.model import IntegerRecurrence, Recurrence
 
@@ -222,7 +222,7 @@ def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Frac
     Raises EvaluationError too where the bounds contradict each other: the program has no run of these sizes that ends.
     """
     lower, upper = ends_at(cost, point)
-    counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE, "time")
+    counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE_METRICS, "time")
     none = counted and ceil(lower) > floor(upper)
     if lower > upper or (none and cost.ends is not None):
         raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")

@@ -143,7 +143,7 @@ def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
 
 def _comparison(value: Poly, relation: str) -> s.Expr:
     """`n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n; or an equation."""
-    value = value.scaled(1 / a.content(value))
+    value = value.scaled(1 / a.compute_content(value))
     above = value.positive_terms()
     below = above - value
     strict = relation == ">=" and below.constant_term == 1 and not below.is_constant and a.is_integral(value)

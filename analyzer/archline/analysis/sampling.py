@@ -16,10 +16,10 @@ from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, reachable
+from archline.language.call_graph import declared_costs, find_reachable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, machine_symbols
 from archline.language.model import Module
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record
 
 MAX_WIDTH = 12
@@ -54,7 +54,7 @@ def points(
     every branch are counts.
     """
     signature = scope.module.signatures[algorithm]
-    facts = (*facts_in_sizes(algorithm), *facts, *assumed(algorithm))
+    facts = (*express_facts_in_sizes(algorithm), *facts, *assumed(algorithm))
     names = list(dict.fromkeys((*names, *(name for name in machine_symbols(signature) if name in s.names(facts)))))
     if not names:
         yield {}
@@ -76,7 +76,7 @@ def points(
             ways = (dict.fromkeys(sign * value for sign in both) for both, value in zip(signs, values, strict=True))
             yield from ({**given, **dict(zip(names, signed, strict=True))} for signed in product(*ways))
 
-    near = of(_near(starts, {*constants, *constants_of(algorithm, *reachable(scope.module, algorithm))}))
+    near = of(_near(starts, {*constants, *constants_of(algorithm, *find_reachable(scope.module, algorithm))}))
     large = of(chain.from_iterable(_at_scale(starts, scale) for scale in SCALES) if starts else ())
     few = islice(filter(search.allows, of(_small(starts))), MAX_POINTS)
     ways = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]

@@ -8,13 +8,13 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.evaluate.vectors import Column, Integers, Marks, Sums, Vectors, column
+from archline.algebra.evaluate.vectors import Column, Integers, Marks, Sums, Vectors, measure_column
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.metrics import WHOLE
+from archline.language.metrics import WHOLE_METRICS
 
 CHUNK = 2**14
 """So many points at a time keep what is computed in a processor's own cache."""
@@ -102,7 +102,7 @@ def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> 
             found |= fits
     if not found.all():
         _lack(~found, "no regime holds", missing)
-    return column(best).values
+    return measure_column(best).values
 
 
 def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
@@ -110,7 +110,7 @@ def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks 
     assert cost.upper is not None
     best = _rounded(cost.upper, not _counts(cost), vectors, length, missing)
     for other in cost.at_most:
-        if other.upper is not None and vectors.gives(other.upper):
+        if other.upper is not None and vectors.has_values_for(other.upper):
             # It may have no value at one of the points.
             with suppress(EvaluationError):
                 best = np.minimum(best, _least_of_related(other, vectors, length))
@@ -122,7 +122,7 @@ def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None =
     assert cost.lower is not None
     best = _rounded(cost.lower, _counts(cost), vectors, length, missing)
     for other in cost.at_least:
-        if other.lower is not None and vectors.gives(other.lower):
+        if other.lower is not None and vectors.has_values_for(other.lower):
             with suppress(EvaluationError):
                 best = np.maximum(best, _greatest(other, vectors, length))
     return best
@@ -130,7 +130,7 @@ def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None =
 
 def _counts(cost: Cost) -> bool:
     """Whether a count lies between its bounds, which may be no whole numbers."""
-    return cost.metric in WHOLE and cost.status == "bounded"
+    return cost.metric in WHOLE_METRICS and cost.status == "bounded"
 
 
 def _rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
@@ -167,7 +167,7 @@ def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Mark
             # Others are decided one by one.
             pass
     rows = list(zip(*(values.tolist() for values in points.values()), strict=True)) or [()] * length
-    false = {row for row in set(rows) if holds(fact, dict(zip(points, row, strict=True))) is False}
+    false = {row for row in set(rows) if evaluate_fact(fact, dict(zip(points, row, strict=True))) is False}
     return np.fromiter((row in false for row in rows), bool, length)
 
 

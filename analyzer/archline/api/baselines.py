@@ -11,14 +11,14 @@ from itertools import islice
 from archline.api.algorithms import Algorithm
 from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of
 from archline.api.modules import load
-from archline.changes.baseline import HEADER, NO_BASELINE, below, entries, lines
-from archline.changes.canonical import canonical, program_text, renamed
+from archline.changes.baseline import HEADER, NO_BASELINE, iterate_lines, make_relative, read_entries
+from archline.changes.canonical import make_canonical, program_text, rename_text
 from archline.changes.git import NO_VERSION
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
 from archline.costs.rules import DEFECT
 from archline.language.conditions import NEVER_SET
-from archline.language.diagnostics import ArchlineError, counted
+from archline.language.diagnostics import ArchlineError, format_count
 from archline.records import replace
 from archline.report.changes import table_cells
 from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckReport, finding
@@ -33,16 +33,16 @@ def baseline(
 ) -> str:
     """The text of a baseline: the costs of all algorithms of the targets, and the findings about their claims."""
     named, _ = _algorithms(file, targets)
-    forms = {key: canonical(each.module, each.node) for key, each in named.items()}
+    forms = {key: make_canonical(each.module, each.node) for key, each in named.items()}
     costs = costs_of([each.text for each in forms.values()], jobs, cached)
     groups: dict[str, set[str]] = {}
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
         program = json.dumps(program_text(named[key].module, named[key].node), ensure_ascii=False)
-        groups[key] = {f"{header}  {each}\n" for each in (program, *(renamed(text, form.sizes) for text in texts))}
+        groups[key] = {f"{header}  {each}\n" for each in (program, *(rename_text(text, form.sizes) for text in texts))}
     for each in report.findings:
         if each.code in (*OUTCOMES.values(), NEVER_SET.code):
-            key = below(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
+            key = make_relative(file, each.place.path) + (f"::{each.algorithm}" if each.algorithm else "")
             groups.setdefault(key, set()).add(f"accept {each.code} {key}  {each.claim}\n")
     for key, line in _kept(file, targets, named):
         groups.setdefault(key, set()).add(f"{line}\n")
@@ -54,8 +54,8 @@ def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[
     """The lines of a baseline that is there about files, or algorithms, that are too and that are not asked about."""
     if not os.path.exists(file):
         return
-    whole = {below(file, each) for each in targets if "::" not in each}
-    for key, line in lines(file):
+    whole = {make_relative(file, each) for each in targets if "::" not in each}
+    for key, line in iterate_lines(file):
         path = key.partition("::")[0]
         if path not in whole and key not in named and os.path.exists(os.path.join(os.path.dirname(file), path)):
             yield key, line
@@ -78,7 +78,7 @@ def compared_with(
     after, checked = _algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))
     before = search.recorded(file, after, checked)
-    places = {key: SourcePlace(file, entry.line) for key, entry in entries(file)[0].items()}
+    places = {key: SourcePlace(file, entry.line) for key, entry in read_entries(file)[0].items()}
     # Bounds that rose are findings too, which fail a strict check alone.
     compared = search.found(before, after, strict=True, new=False)
     changes = [_change(each) for each in replace(compared, changes=compared.beyond_tolerance).shown]
@@ -102,13 +102,13 @@ def _notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[str]:
         shown = ", ".join([*islice(keys, LISTED), *(["..."] if len(keys) > LISTED else [])])
         if keys:
             update = f"`archline check TARGET --write-baseline {file}` updates it"
-            yield f"{file}: note: {said} for {counted(len(keys), 'algorithm')} ({shown}); {update}"
+            yield f"{file}: note: {said} for {format_count(len(keys), 'algorithm')} ({shown}); {update}"
 
 
 def accepted(file: str) -> tuple[BaselineEntry, ...]:
     """The findings that a baseline takes over. Raises ArchlineError (AL442)."""
     found: list[BaselineEntry] = []
-    for line, each in entries(file)[1]:
+    for line, each in read_entries(file)[1]:
         path = relative(os.path.normpath(os.path.join(os.path.dirname(file), each["path"])))
         found.append(BaselineEntry(each["code"], path, each["name"] or "", each["claim"], file, line))
     return tuple(found)
@@ -134,6 +134,6 @@ def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm]
             module = load(target)
             _, single, name = target.partition("::")
             for each in (module[name] for name in ([name] if single else module)):
-                found[f"{below(file, each.node.span.source.path)}::{each.name}"] = each
-            files |= set() if single else {below(file, target)}
+                found[f"{make_relative(file, each.node.span.source.path)}::{each.name}"] = each
+            files |= set() if single else {make_relative(file, target)}
     return found, files

@@ -18,26 +18,26 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
-from archline.algebra.effort import Clock, allow
+from archline.algebra.effort import Clock, set_time_limit
 from archline.analysis.communication.derive import metrics_on_grid
 from archline.api.algorithms import Algorithm
 from archline.api.modules import Module, load, loads
 from archline.api.processes import Refused, kept
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, Entry, below, by_metric, entries, written
-from archline.changes.canonical import Canonical, canonical, renamed, same_sizes
-from archline.changes.cost_changes import FURTHER, RecordedSubject, compared
+from archline.changes.baseline import NO_BASELINE, Entry, group_by_metric, make_relative, read_entries, write_costs
+from archline.changes.canonical import Canonical, make_canonical, match_sizes, rename_text
+from archline.changes.cost_changes import FURTHER, RecordedSubject, compare_versions
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
-from archline.changes.sides import Side, sides
+from archline.changes.sides import Side, read_sides
 from archline.costs.rules import DEFECT
 from archline.costs.sizes import SizeNames, check_known, parse_share
-from archline.energy.subjects import AlgorithmSubject, own_facts
+from archline.energy.subjects import AlgorithmSubject, select_facts
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.parser import collect_sizes, headers, parse_facts
+from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import read_source
-from archline.language.suppressions import suppressions
+from archline.language.suppressions import list_suppressions
 from archline.records import record, replace
 
 SERIAL = ("flops", "work", "span", "io")
@@ -112,14 +112,14 @@ def diff(
     search = ChangeSearch(terms, jobs, cached, fitting)
     with ExitStack() as stack:
         if older not in baselines:
-            both = sides(older, newer, stack, left_out, within)
+            both = read_sides(older, newer, stack, left_out, within)
             return search.found(*search.algorithms(both), growth_only, strict)
-        files = sides(newer or ".", newer, stack, left_out, within)[1]
+        files = read_sides(newer or ".", newer, stack, left_out, within)[1]
         _, after = search.algorithms(({}, files))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
-        after = {below(older, os.path.join(folder, key)): each for key, each in after.items()}
+        after = {make_relative(older, os.path.join(folder, key)): each for key, each in after.items()}
         before = search.recorded(
-            older, after, {below(older, os.path.join(folder, each)) for each in files.keys() - search.left_out}
+            older, after, {make_relative(older, os.path.join(folder, each)) for each in files.keys() - search.left_out}
         )
         return search.found(before, after, growth_only, strict)
 
@@ -139,20 +139,20 @@ class _Match:
     @cached_property
     def forms(self) -> tuple[Canonical | None, Canonical | None]:
         """Both under canonical names, the same for the same sizes: by place where both take the same parameters."""
-        old, new = self.old, None if self.new is None else canonical(self.new.module, self.new.node)
+        old, new = self.old, None if self.new is None else make_canonical(self.new.module, self.new.node)
         if isinstance(old, Entry):
             names = dict(zip(old.sizes, new.sizes if new else (), strict=True))
-            return Canonical("\n".join(renamed(each, names) for each in old.costs), {}), new
-        return None if old is None else canonical(old.module, old.node, self.shared[0]), new
+            return Canonical("\n".join(rename_text(each, names) for each in old.costs), {}), new
+        return None if old is None else make_canonical(old.module, old.node, self.shared[0]), new
 
     @cached_property
     def shared(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The newer sizes by their older names, and where both take the same arrays; nothing where places decide."""
         both = [each for each in (self.old, self.new) if isinstance(each, Algorithm)]
-        if len({canonical(each.module, each.node).header for each in both}) < 2:
+        if len({make_canonical(each.module, each.node).header for each in both}) < 2:
             return (), ()
         old, new = both
-        return same_sizes(old.node, new.node, old.sizes, new.sizes)
+        return match_sizes(old.node, new.node, old.sizes, new.sizes)
 
     @cached_property
     def reordering(self) -> str:
@@ -180,7 +180,7 @@ class _Match:
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
         span, found = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
         if change.verdict in (r.GREW, r.ROSE, r.BECAME_UNKNOWN) and change.tolerance is None:
-            comments = suppressions(latest.module.program, {latest.name}, whole=False)
+            comments = list_suppressions(latest.module.program, {latest.name}, whole=False)
             found = replace(found, ignored=any(each.covers(change.rule.code, latest.name, 0) for each in comments))
         if change.metric == r.SIZES and self.shared[1]:
             found = replace(found, reason=f"compared where {', '.join(self.shared[1])}")
@@ -214,17 +214,17 @@ class ChangeSearch:
         """
         there, found = os.path.join(os.path.dirname(file), ""), dict[str, Earlier]()
         programs: dict[str, tuple[Algorithm, Entry]] = {}
-        for key, entry in entries(file)[0].items():
+        for key, entry in read_entries(file)[0].items():
             path, _, name = key.partition("::")
             if key in after or path in checked or not os.path.exists(there + path):
                 found[key] = entry
                 with suppress(ArchlineError, ValueError):
                     (text,) = map(json.loads, entry.programs)
                     programs[key] = loads("\n" * (entry.line - 1) + text, file)[name], entry
-        forms = [canonical(each.module, each.node) for each, _ in programs.values()]
+        forms = [make_canonical(each.module, each.node) for each, _ in programs.values()]
         costs = costs_of([each.text for each in forms], self._jobs, self._cached)
         for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
-            if entry.costs.keys() == {renamed(each, form.sizes) for each in texts}:
+            if entry.costs.keys() == {rename_text(each, form.sizes) for each in texts}:
                 found[key] = program
         self.bounds = [key for key in found if key in after and isinstance(found[key], Entry)]
         return found
@@ -251,7 +251,7 @@ class ChangeSearch:
         changes = [
             CostChange(metric, r.REMOVED, "; ".join(lines), algorithm=key, line=entry.line)
             for key, entry in texts.items()
-            for metric, lines in by_metric(entry.costs).items()
+            for metric, lines in group_by_metric(entry.costs).items()
         ]
         matches += [_Match(key, None, each) for key, each in after.items()] if new else []
         matches += [_Match(key, each, None) for key, each in left.items()]
@@ -314,7 +314,7 @@ class ChangeSearch:
                 used = {f"{os.path.join(os.path.dirname(path), *each.split('.'))}{SUFFIX}" for each in uses}
                 here = (each for each in used if any(each in side for side in both))
                 if old.text == new.text and all(self._same(each, both) for each in here):
-                    same = headers(new)
+                    same = parse_headers(new)
                     self._unchanged[path] = sum(len(_metrics(each)) for each in same)
                     self._names.append(SizeNames(dict.fromkeys(sorted(collect_sizes(same)), 1)))
         return self._unchanged[path] is not None
@@ -325,7 +325,7 @@ class ChangeSearch:
         They differ in names alone, or have the same parameters and either the same name, which no other one has, or
         the same costs.
         """
-        forms = {key: canonical(each.module, each.node) for key, each in chain(before.items(), after.items())}
+        forms = {key: make_canonical(each.module, each.node) for key, each in chain(before.items(), after.items())}
         yield from _paired(before, after, lambda key: (forms[key].text, _name(key)))
         yield from _paired(before, after, lambda key: forms[key].text)
         yield from _paired(before, after, lambda key: (forms[key].header, _name(key)), single=True)
@@ -335,7 +335,7 @@ class ChangeSearch:
         known = {
             key: texts
             for key, texts in zip(likely, costs, strict=True)
-            if by_metric(texts).keys() >= {*_metrics((before.get(key) or after[key]).node)}
+            if group_by_metric(texts).keys() >= {*_metrics((before.get(key) or after[key]).node)}
         }
         yield from _paired(before, after, lambda key: (forms[key].header, tuple(known.get(key, [key]))))
 
@@ -352,7 +352,7 @@ class ChangeSearch:
         old, new = (each.text if each else "" for each in match.forms)
         at = tuple(tuple((numbers.get(name, name), value) for name, value in each) for each in terms.at)
         where = ", ".join(filter(None, (terms.where, *match.shared[1])))
-        return old, new, replace(terms, at=at, where=renamed(where, numbers))
+        return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
         """Nothing, after noting why: what an entry names, a version without costs, or else what was in the way."""
@@ -362,20 +362,20 @@ class ChangeSearch:
         found: list[Diagnostic] = []
         for each in problems:
             if each.rule == NO_BASELINE and isinstance(match.old, Entry):
-                text = renamed(each.hint or "", match.names)
+                text = rename_text(each.hint or "", match.names)
                 message = f"`{text}` names `{each.message}`, which `{match.key}` does not have"
                 hint = "correct the entry, or regenerate it with `check --write-baseline`"
                 found.append(Diagnostic(NO_BASELINE, message, None, match.old.file, match.old.costs[text], hint))
         for version in (match.old, match.new):
             try:
                 if isinstance(version, Algorithm):
-                    version.cost(own_facts(version, self._terms.where))
+                    version.cost(select_facts(version, self._terms.where))
             except ArchlineError as problem:
                 found += problem.diagnostics
         if not found:
             # What is not compared is never taken for unchanged.
             rule = NO_BASELINE if isinstance(match.old, Entry) else NO_VERSION
-            message = f"the costs of `{match.key}` cannot be compared: {renamed(problems[0].message, match.names)}"
+            message = f"the costs of `{match.key}` cannot be compared: {rename_text(problems[0].message, match.names)}"
             found.append(Diagnostic(rule, message, match.latest.node.name_span))
         self._note(ArchlineError(found))
         return []
@@ -387,7 +387,7 @@ def _fits(old: Earlier | None, new: Algorithm) -> bool:
 
 
 def _count_sizes(version: Earlier) -> int:
-    return len(version.sizes if isinstance(version, Entry) else canonical(version.module, version.node).sizes)
+    return len(version.sizes if isinstance(version, Entry) else make_canonical(version.module, version.node).sizes)
 
 
 def _name(key: str) -> str:
@@ -425,7 +425,7 @@ def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[
 
 
 def _costs(text: str) -> list[str]:
-    return written(_version(text, VERSIONS[1], "").cost().costs)
+    return write_costs(_version(text, VERSIONS[1], "").cost().costs)
 
 
 def _compared(question: Question) -> list[CostChange]:
@@ -439,15 +439,15 @@ def _compared(question: Question) -> list[CostChange]:
             old = _derived(before, VERSIONS[0], terms)
         elif before and new is not None:
             old = RecordedSubject(_version(after, VERSIONS[0], terms.where), before.split("\n"), new.report)
-        allow(terms.seconds)
-        return compared(old, new, terms.tolerance, [dict(each) for each in terms.at])
+        set_time_limit(terms.seconds)
+        return compare_versions(old, new, terms.tolerance, [dict(each) for each in terms.at])
     finally:
         Clock.late = Clock.late or late
 
 
 def _derived(text: str, name: str, terms: Terms) -> AlgorithmSubject:
     """A version whose costs are derived, in its own time. Raises ArchlineError."""
-    allow(terms.seconds)
+    set_time_limit(terms.seconds)
     found = AlgorithmSubject(_version(text, name, terms.where))
     tuple(found.report.costs)
     return found
@@ -457,7 +457,7 @@ def _version(text: str, name: str, where: str) -> Algorithm:
     """The algorithm of a canonical text under a name and further facts. Raises ArchlineError."""
     main = text.removeprefix("algorithm ").partition("(")[0]
     found = loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
-    return found.assuming(own_facts(found, where))
+    return found.assuming(select_facts(found, where))
 
 
 def _read(data: Any) -> list[CostChange]:

@@ -9,17 +9,17 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from archline.algebra.effort import allow
+from archline.algebra.effort import set_time_limit
 from archline.api import processes
 from archline.costs.rules import DEFECT
 from archline.costs.sizes import unknown_in_fact
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, noting_defects
-from archline.language.parser import collect_sizes, headers, parse_facts
+from archline.language.diagnostics import ArchlineError, Diagnostic, note_defects
+from archline.language.parser import collect_sizes, parse_facts, parse_headers
 from archline.language.source import is_path, read_source
-from archline.language.suppressions import Suppression, suppressions
+from archline.language.suppressions import Suppression, list_suppressions
 from archline.records import record
 from archline.report.findings import CheckFinding, unset_findings
 from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, StoppedRun, contract, relative
@@ -86,7 +86,7 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
         if spans.keys() <= names:
             return
         try:
-            algorithms = headers(read_source(path))
+            algorithms = parse_headers(read_source(path))
         except ArchlineError:
             # It may have a size that is missing.
             return
@@ -103,10 +103,10 @@ def _decided(task: Task) -> CheckView:
     subjects = [module[each].assuming(task.where, fitting=True) for each in names]
     checked, defects, errors = list[CheckedAlgorithm](), list[str](), list[Diagnostic]()
     for subject in subjects:
-        with noting_defects(defects, f"`{subject.name}`"), _noting_errors(errors):
+        with note_defects(defects, f"`{subject.name}`"), _noting_errors(errors):
             checked.append(_group(subject, task))
     program = module.module.program
-    ignored = suppressions(program, set(names), whole=name is None)
+    ignored = list_suppressions(program, set(names), whole=name is None)
     decided: tuple[Contract, ...] = ()
     if name is None:
         with _noting_errors(errors):
@@ -156,7 +156,7 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     """
     from archline.costs.trials import LARGEST, find_stopping_run
 
-    allow(task.seconds)
+    set_time_limit(task.seconds)
     messages = subject.messages(LARGEST)
     if messages is not None and messages.failure is not None:
         raise ArchlineError([messages.failure])

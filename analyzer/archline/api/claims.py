@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from archline.algebra.effort import allow
+from archline.algebra.effort import set_time_limit
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.language import syntax as s
-from archline.language.diagnostics import noting_defects
+from archline.language.diagnostics import note_defects
 from archline.language.format_statements import format_claim
 from archline.language.model import Module
 from archline.language.parser import parse_facts
@@ -27,8 +27,8 @@ def claims(
     known, found = ClaimedAlgorithms(module), list[Contract]()
     for each in module.program.items:
         if isinstance(each, s.Claim):
-            allow(seconds)
-            with noting_defects(defects, f"`{format_claim(each)}`"):
+            set_time_limit(seconds)
+            with note_defects(defects, f"`{format_claim(each)}`"):
                 found.append(_contract(each, known, where, certificates))
     return tuple(found)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.compare.comparisons import comparison
+from archline.compare.comparisons import compare_subjects
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison
 from archline.compare.verdicts import (
@@ -15,11 +15,11 @@ from archline.compare.verdicts import (
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
 from archline.energy.caches import Settings
-from archline.energy.machine_files import machine_with
+from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
-from archline.energy.models import model as model_of
+from archline.energy.models import find_model as model_of
 from archline.energy.subjects import (
-    subject,
+    make_subject,
 )
 from archline.energy.sweeps import SizeSweep
 from archline.records import record
@@ -90,13 +90,13 @@ def compare(
     Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
-    machines = [machine_with(each) for each in names]
+    machines = [adjust_machine(each) for each in names]
     settings = Settings.from_python(cache, seed=seed)
     swept = None if sweep is None else SizeSweep.read(sweep)
     given = merge_sizes(at, sizes)
-    subjects = [subject(each, where) for each in targets]
+    subjects = [make_subject(each, where) for each in targets]
     return Compared(
-        comparison(
+        compare_subjects(
             subjects, machines, None if model is None else model_of(model), by, given, swept, settings, execute, where
         )
     )

@@ -170,9 +170,9 @@ def _source(file: Path) -> Source:
 
 def _table(source: Source) -> Mapping[str, Any] | None:
     """The table `[tool.archline]`, or None."""
-    from archline.language.toml import parsed
+    from archline.language.toml import parse_toml
 
-    tool = parsed(source, CONFIGURATION).get("tool")
+    tool = parse_toml(source, CONFIGURATION).get("tool")
     found = tool.get("archline") if isinstance(tool, dict) else None
     if found is not None and not isinstance(found, dict):
         raise error(CONFIGURATION, "`archline` in `[tool]` is not a table", path=source.path)

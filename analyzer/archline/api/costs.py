@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from archline.analysis.cache.lru.client import SECONDS
+from archline.analysis.cache.lru.client import MAX_SECONDS
 from archline.api.metrics import Metric, lru_view
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Number, Point, merge_sizes
@@ -83,9 +83,9 @@ class CostReport(DerivedCosts, WithPage):
     @cached_property
     def symbols(self) -> dict[str, sympy.Symbol]:
         """The sympy symbols of the bounds, by name; sizes are positive (or nonnegative) integers."""
-        from archline.algebra.sympy_bridge import symbols
+        from archline.algebra.sympy_bridge import make_symbols
 
-        return symbols({name: self.names.least(name) for name in self.names.all})
+        return make_symbols({name: self.names.least(name) for name in self.names.all})
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
         """What each statement adds to the longest paths of an algorithm on a grid; at a point, its values there.
@@ -113,7 +113,7 @@ class CostReport(DerivedCosts, WithPage):
         given = merge_sizes(sizes, named)
         return communication_view(self, self.point_of_run(given, self.names.sizes) if given else None)
 
-    def lru(self, line: int, at: Point | None = None, seconds: float = SECONDS) -> LruView:
+    def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
         """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.
 
         Needs the extra `isl`. Counting that takes longer is given up. Raises ArchlineError (AL411, AL417).

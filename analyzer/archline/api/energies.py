@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
-from archline.energy.answers import energies
+from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.levels import Level, by_level
-from archline.energy.machine_files import machine_with
+from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
-from archline.energy.models import model as model_of
+from archline.energy.models import find_model as model_of
 from archline.energy.results import EnergyResult
 from archline.energy.subjects import (
     Subject,
-    subject,
+    make_subject,
 )
-from archline.energy.units import amount_text
+from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.documents import Document, WithPage
@@ -117,7 +117,7 @@ class Energy(WithPage):
     def __repr__(self) -> str:
         shown = self.result.estimate
         amount = (
-            "in symbols" if shown is None else "unknown" if shown.energy is None else amount_text(shown.energy, "J")
+            "in symbols" if shown is None else "unknown" if shown.energy is None else format_amount(shown.energy, "J")
         )
         return f"<energy of {self.result.algorithm} on {self.result.machine.name}, {self.result.model.name}: {amount}>"
 
@@ -158,6 +158,8 @@ def energy(
     unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
     """
     settings = Settings.from_python(cache, measured=measured, procs=procs, seed=seed)
-    found, on = subject(target, where), machine_with(machine, parameters)
-    (result,) = energies([found], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings)
+    found, on = make_subject(target, where), adjust_machine(machine, parameters)
+    (result,) = derive_energies(
+        [found], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings
+    )
     return Energy(result, found)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from archline.costs import rules
-from archline.energy.fitting import COLUMNS, Fit, fitted
-from archline.energy.measurements import measurements, read_measurements
+from archline.energy.fitting import COLUMNS, Fit, fit_model
+from archline.energy.measurements import collect_measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL
 from archline.language.diagnostics import did_you_mean, error
 from archline.records import record
@@ -43,8 +43,8 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
         hint = did_you_mean(model, COLUMNS) or f"models that are fitted: {', '.join(COLUMNS)}"
         raise error(UNKNOWN_MODEL, f"model `{model[:40]}` cannot be fitted", hint=hint)
     if isinstance(source, str | Path):
-        return FitReport(**vars(fitted(model, read_measurements(Path(source), model))))
-    return FitReport(**vars(fitted(model, measurements(source, model))))
+        return FitReport(**vars(fit_model(model, read_measurements(Path(source), model))))
+    return FitReport(**vars(fit_model(model, collect_measurements(source, model))))
 
 
 def write_machine(path: str | Path, text: str) -> None:

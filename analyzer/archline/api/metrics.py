@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.client import SECONDS, LruUnavailable, MissingExtraError, lru_counts
+from archline.analysis.cache.lru.client import MAX_SECONDS, LruUnavailable, MissingExtraError, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
@@ -173,7 +173,7 @@ MISSING = "exact LRU counts need the extra `isl`"
 
 
 def counted(
-    module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = SECONDS
+    module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = MAX_SECONDS
 ) -> LruCounts | LruUnavailable:
     """The stack distances of a call; sizes that the point lacks stay symbols. Raises ArchlineError (AL417)."""
     try:
@@ -182,7 +182,9 @@ def counted(
         raise error(rules.NEEDS_EXTRA, MISSING, hint="pip install 'archline[isl]'") from None
 
 
-def lru_view(module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = SECONDS) -> LruView:
+def lru_view(
+    module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = MAX_SECONDS
+) -> LruView:
     """What a report shows: in sizes, or at a point. Raises ArchlineError (AL411, AL417)."""
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:

@@ -9,7 +9,7 @@ from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
 from archline.energy.caches import Settings
-from archline.energy.machine_files import machine_with
+from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.energy.optimise.problem import (
     EnergyOptimum,
@@ -17,7 +17,7 @@ from archline.energy.optimise.problem import (
 )
 from archline.energy.optimise.tasks import OptimisationTask
 from archline.energy.subjects import (
-    subject,
+    make_subject,
 )
 from archline.execution.results import Cache
 from archline.language.diagnostics import error
@@ -80,10 +80,10 @@ def optimise(
             rules.OPTIONS_CLASH, "give sizes and quantities to vary, or quantities to halve", hint="give --over"
         )
     names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
-    on = machine_with(NO_MACHINE if machine is None else machine, parameters)
+    on = adjust_machine(NO_MACHINE if machine is None else machine, parameters)
     task = OptimisationTask(chosen, on, model, sizes, settings, varied, frozenset(integer), names, minimise)
     return Optimised(task.solved(minimise, texts, where, bound == "upper"))
 
 
-subject_of = subject
+subject_of = make_subject
 NO_MACHINE = Machine("parameters", "", "parameters given by hand", "", (), {})

@@ -12,16 +12,16 @@ from archline.api.plots import Drawn
 from archline.compare.results import CostComparison
 from archline.costs import rules
 from archline.costs.sizes import Given, Number, merge_sizes
-from archline.energy.answers import energies
+from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
 from archline.energy.levels import MEMORY, by_level
-from archline.energy.machine_files import machine_with
+from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.quantities import LEVELS
 from archline.energy.results import EnergyResult
-from archline.energy.subjects import Subject, subject
+from archline.energy.subjects import Subject, make_subject
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.report.energies.shown import cache_text, sizes_text
@@ -55,7 +55,7 @@ def roofline(
     Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
     """
     given, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
-    return roofline_of(machine_with(machine), [subject(each, where) for each in targets], given, settings, where)
+    return roofline_of(adjust_machine(machine), [make_subject(each, where) for each in targets], given, settings, where)
 
 
 def roofline_of(
@@ -68,7 +68,9 @@ def roofline_of(
     served: dict[str, Mapping[str, float]] = {}
     notes = []
     of_levels = has_levels(machine) and not settings.chosen_cache
-    for result in energies(subjects, [machine], model(f"roofline{'+levels' * of_levels}"), at, settings, where):
+    for result in derive_energies(
+        subjects, [machine], find_model(f"roofline{'+levels' * of_levels}"), at, settings, where
+    ):
         points = _intensities(result)
         if not points or min(each.lower for each in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, so it has no place on the axis")
@@ -110,7 +112,7 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
 
     if not 0 < intensity < 10**18:
         raise error(rules.OPTIONS_CLASH, f"an intensity must be a positive number of flop/B, not {intensity}")
-    return Picture(view(machine_with(machine), float(Fraction(intensity))))
+    return Picture(view(adjust_machine(machine), float(Fraction(intensity))))
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
@@ -121,7 +123,7 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     """
     from archline.report.pictures.balance import view
 
-    chosen = machine_with(machine)
+    chosen = adjust_machine(machine)
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
         raise error(rules.OPTIONS_CLASH, f"{first} to {end} is not a range of years", hint="such as --years 2010..2025")

@@ -16,14 +16,14 @@ from archline.api.costs import CostReport
 from archline.costs import rules
 from archline.costs.sizes import Given, Number, Point, merge_sizes
 from archline.energy.caches import DEFAULT_CACHE
-from archline.energy.running import split
+from archline.energy.running import split_arguments
 from archline.execution.cache import optimal
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.jit import compiled_available
 from archline.execution.results import Trace
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language.diagnostics import error
 from archline.numbers import point_text, readable
 from archline.records import record
@@ -212,7 +212,7 @@ class _Bounds:
 
     def _allowed(self, lines: int) -> bool:
         whole = {name: value for name, value in self._with(lines).items() if isinstance(value, int)}
-        return all(holds(fact, whole) is not False for fact in self.report.where)
+        return all(evaluate_fact(fact, whole) is not False for fact in self.report.where)
 
 
 @record(eq=False)
@@ -260,9 +260,9 @@ def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | 
 
 
 def _trace(algorithm: Algorithm, point: Point, line: int, seed: int, compiled: bool | None) -> Trace:
-    sizes, symbols = split(algorithm, point)
+    sizes, symbols = split_arguments(algorithm, point)
     module, node = algorithm.executed
-    arguments = generate(module, node, sizes, seed)
+    arguments = generate_arguments(module, node, sizes, seed)
     ran = execute(module, node, {**arguments, **symbols}, line=line, trace=True, compiled=compiled)
     assert ran.trace is not None
     return ran.trace

@@ -14,11 +14,11 @@ from multiprocessing import parent_process
 from threading import Thread
 from typing import Any, TypeVar
 
-from archline.algebra.effort import allow
+from archline.algebra.effort import set_time_limit
 from archline.api import result_cache
 from archline.costs.rules import DEFECT
 from archline.language.diagnostics import ArchlineError, Diagnostic, describe_defect
-from archline.language.source import recorded
+from archline.language.source import record_reads
 
 T = TypeVar("T")
 R = TypeVar("R")
@@ -53,7 +53,7 @@ def kept(
 def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     task, key = asked
     try:
-        with recorded() as read:
+        with record_reads() as read:
             found = work(task)
         if key is not None and not getattr(found, "errors", ()):
             result_cache.store(key, read, _data(found))
@@ -63,7 +63,7 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     except Exception as problem:
         return (Diagnostic(DEFECT, describe_defect(problem)),)
     finally:
-        allow(0)
+        set_time_limit(0)
 
 
 def _data(found: Any) -> Any:

@@ -22,7 +22,7 @@ from typing import Any
 from archline import __version__
 from archline.algebra.effort import Clock
 from archline.algebra.lp import failures
-from archline.language.source import Read, current_text, is_path, recorded
+from archline.language.source import Read, current_text, is_path, record_reads
 from archline.resources import PACKAGE, cache_folder, resource
 
 FORMAT = 4
@@ -40,7 +40,7 @@ def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, in
         case [str(text), int(code)]:
             return text, code
         case _:
-            with recorded() as read:
+            with record_reads() as read:
                 made = make()
             store(whole, read, made)
             return made

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
-from archline.analysis.cache.parallel import io_on
+from archline.analysis.cache.parallel import parallel_io_cost
 from archline.analysis.cost import Cost
 from archline.api.costs import CostReport
 from archline.energy import running
@@ -91,7 +91,7 @@ class Run(ExecutedRun, WithPage):
             unchecked["io"] = reason
             del metrics["io"]
         elif processors is not None:
-            several = io_on(self.algorithm.module, self.algorithm.node, metrics["io"], processors.count)
+            several = parallel_io_cost(self.algorithm.module, self.algorithm.node, metrics["io"], processors.count)
             # The schedule is one for which the bound is declared to hold.
             metrics["io"] = several if several.upper is None else replace(several, status="bounded")
         derived, unknown = derived_at(metrics, {**point, **of_cache})
@@ -158,7 +158,7 @@ class Run(ExecutedRun, WithPage):
         return runs.document(self.view)
 
 
-run, run_at = partial(running.run, Run), partial(running.run_at, Run)
+run, run_at = partial(running.run, Run), partial(running.run_at_sizes, Run)
 """Runs on arguments, and on data that is generated for sizes."""
 
 

@@ -10,11 +10,11 @@ from typing import Any
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Number, merge_sizes
 from archline.energy.caches import Settings
-from archline.energy.machine_files import machine_with
+from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
-from archline.energy.strong_scaling import scaling_of
-from archline.energy.subjects import subject
+from archline.energy.strong_scaling import derive_scaling
+from archline.energy.subjects import make_subject
 from archline.report import scaling as report
 from archline.report.layout import terminal_width
 
@@ -57,7 +57,9 @@ def scale(
     `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the others. Raises ArchlineError as
     `energy` does; AL411 where sizes that vary together differ in number, or the processors do not grow.
     """
-    chosen = machine_with(machine, parameters)
+    chosen = adjust_machine(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)
     sizes = merge_sizes(at, {})
-    return Scaled(scaling_of(subject(target, where), chosen, varied, sizes, model, factor, Settings(measured=measured)))
+    return Scaled(
+        derive_scaling(make_subject(target, where), chosen, varied, sizes, model, factor, Settings(measured=measured))
+    )

@@ -9,11 +9,11 @@ from importlib import import_module
 from pathlib import Path
 
 from archline.costs import rules
-from archline.expr.tree import Source, structure
+from archline.expr.tree import Source, structural_key
 from archline.language import name_rules, syntax_rules
 from archline.language.diagnostics import Rule, did_you_mean, error, known_rules
 from archline.language.loader import stdlib_modules
-from archline.language.parser import headers, parse_program
+from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
 from archline.report.library import LibraryEntry
@@ -58,7 +58,9 @@ def format_source(source: Source) -> str:
     program = parse_program(source)
     formatted = format_program(program)
     again = parse_program(Source(source.path, formatted))
-    if structure(again.items) != structure(program.items) or _texts(again.comments) != _texts(program.comments):
+    if structural_key(again.items) != structural_key(program.items) or _texts(again.comments) != _texts(
+        program.comments
+    ):
         raise FormatError(f"formatting would change the meaning of {source.path}; the file was left unchanged")
     return formatted
 
@@ -111,4 +113,4 @@ def _of_module(module: str) -> Iterator[LibraryEntry]:
 
 
 def _of_file(module: str, file: Path) -> Iterator[LibraryEntry]:
-    return (LibraryEntry(module, algorithm) for algorithm in headers(read_source(file)))
+    return (LibraryEntry(module, algorithm) for algorithm in parse_headers(read_source(file)))

@@ -14,7 +14,16 @@ from typing import Any, TypeAlias
 from archline.certificates import forms as fm
 from archline.certificates import terms as t
 from archline.certificates.bounds import Bounds
-from archline.certificates.constants import Number, RejectedError, at, log2, power, rational, read, require
+from archline.certificates.constants import (
+    Number,
+    RejectedError,
+    log2,
+    make_rational,
+    power,
+    read,
+    require,
+    track_place,
+)
 from archline.certificates.counterexamples import Counterexample
 from archline.certificates.forms import Clause, Form, Monomial
 from archline.certificates.terms import Comparison, Facts
@@ -23,8 +32,8 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 from archline.records import record
 
-_ONE, _LOG3 = rational(1), log2(rational(3))
-_TWO, _SMALL_POWERS = rational(2), range(1, 20)
+_ONE, _LOG3 = make_rational(1), log2(make_rational(3))
+_TWO, _SMALL_POWERS = make_rational(2), range(1, 20)
 _NOTHING = t.Term()
 
 
@@ -40,32 +49,32 @@ class Differences:
     def check_all(self) -> None:
         """Check all differences, including ones that no proof used."""
         for index in range(len(self._data)):
-            self._checked(index)
+            self._check_once(index)
 
     def remaining(self, terms: t.Sum) -> list[t.Term] | None:
         """Return terms that a sum is at least a constant times; None if unproved, as when it may be negative."""
-        return next((self._checked(index) for index, known in enumerate(self._sums) if known == terms), None)
+        return next((self._check_once(index) for index, known in enumerate(self._sums) if known == terms), None)
 
-    def _checked(self, index: int) -> list[t.Term] | None:
+    def _check_once(self, index: int) -> list[t.Term] | None:
         if index not in self._shown:
             self._shown[index] = None
-            with at("differences", index):
+            with track_place("differences", index):
                 self._shown[index] = self._check(self._data[index], self._sums[index])
         return self._shown[index]
 
     def _check(self, data: Data, terms: t.Sum) -> list[t.Term]:
-        self.bounds.defined(parse_expression(data["of"]))
+        self.bounds.require_defined(parse_expression(data["of"]))
         for term in terms:
             self.bounds.require_nonnegative(term)
         keeps = [t.read(entry) for entry in data["keeps"]]
         require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term is not one of the positive ones")
         if "least" in data:
-            self._shift(data, terms, keeps)
+            self._check_shift(data, terms, keeps)
             return keeps
         rest = dict(terms)
         for index, cover in enumerate(data["covers"]):
-            with at("covers", index):
-                self._cover(cover, rest, terms)
+            with track_place("covers", index):
+                self._check_cover(cover, rest, terms)
         for term, value in terms.items():
             remainder = rest[term].sign
             require(value.sign > 0 or remainder >= 0, "a negative term is not covered whole")
@@ -74,35 +83,38 @@ class Differences:
             require(rest[term].sign > 0, "nothing is left of a term")
         return keeps
 
-    def _shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
+    def _check_shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
         """Check that no coefficient is negative with factors as minimum plus more, once the share is subtracted."""
         share = read(data["share"])
         require(share.sign > 0 or not keeps, "the share is not positive")
         minima: dict[t.Factor, Number] = {}
         for index, bound in enumerate(data["least"]):
-            with at("least", index):
+            with track_place("least", index):
                 small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
                 require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "it is not a least value")
                 require(
-                    self._holds(small, large, factor, bound["because"]), "the least value is not what its rule shows"
+                    self._is_valid_rule(small, large, factor, bound["because"]),
+                    "the least value is not what its rule shows",
                 )
                 ((factor_, _),) = large.powers
                 minima[factor_] = _ONE / factor
-        rest = t.plus(terms, t.total((term, share) for term in keeps), -1)
-        shifted = t.total(pair for term, value in rest.items() for pair in t.shifted(term, value, minima).items())
+        rest = t.add_sums(terms, t.add_terms((term, share) for term in keeps), -1)
+        shifted = t.add_terms(
+            pair for term, value in rest.items() for pair in t.shift_factors(term, value, minima).items()
+        )
         require(all(value.sign > 0 for value in shifted.values()), "a coefficient is negative")
 
-    def _cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
+    def _check_cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
         """Check amount*term <= factor*amount*into, of a negative and a positive term."""
         term, into = t.read(data["term"]), t.read(data["into"])
         amount, factor = read(data["amount"]), read(data["factor"])
         require(amount.sign > 0 and factor.sign > 0, "an amount is not positive")
         require(term in terms and terms[term].sign < 0, "the term is not one of the negative ones")
         require(into in terms and terms[into].sign > 0, "the term to cover with is not one of the positive ones")
-        product, logarithm = into, rational(0)
+        product, logarithm = into, make_rational(0)
         for index, use in enumerate(data["uses"]):
-            with at("uses", index):
-                ratio, by, log = self._use(use, term)
+            with track_place("uses", index):
+                ratio, by, log = self._check_use(use, term)
                 product *= ratio**by
                 logarithm += log * by
         require(product == term, "the inequalities do not multiply up to it")
@@ -110,7 +122,7 @@ class Differences:
         rest[term] += amount
         rest[into] -= factor * amount
 
-    def _use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
+    def _check_use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
         """Return small/large, the power it is raised to, and log2 of its upper bound."""
         small, large = t.read(data["small"]), t.read(data["large"])
         factor, times = read(data["factor"]), read(data["times"])
@@ -118,14 +130,14 @@ class Differences:
         for term in (small, large):
             self.bounds.require_nonnegative(term)
         for factor_, _ in (*small.powers, *large.powers):
-            self.bounds.defined(factor_.expr)
+            self.bounds.require_defined(factor_.expr)
             positive = self.bounds.lower(factor_.expr) is not None
             zero_covered = any(x == factor_ and by.sign > 0 for x, by in covered.powers)
             require(positive or zero_covered, "a factor that may be zero is cancelled")
-        require(self._holds(small, large, factor, data["because"]), "the inequality is not what its rule shows")
-        return small * large ** rational(-1), times, log2(factor)
+        require(self._is_valid_rule(small, large, factor, data["because"]), "the inequality is not what its rule shows")
+        return small * large ** make_rational(-1), times, log2(factor)
 
-    def _holds(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
+    def _is_valid_rule(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
         """Test whether small <= factor*large by a rule."""
         is_one, of, above = small == _NOTHING, small.alone, large.alone
         match because["rule"], of, above:
@@ -136,10 +148,10 @@ class Differences:
             case "log of size", _, s.Call(function="log2", arguments=(s.Name(),)):
                 return is_one and factor * _LOG3 >= _ONE
             case "exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-                return is_one and any(power(_TWO, low) * factor >= _ONE for low in self._least(name, because))
+                return is_one and any(power(_TWO, low) * factor >= _ONE for low in self._iterate_minima(name, because))
             case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
                 by = small.power_of(name)
-                return by in _SMALL_POWERS and factor >= rational((Fraction(27, 50) * by) ** int(by))
+                return by in _SMALL_POWERS and factor >= make_rational((Fraction(27, 50) * by) ** int(by))
             case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=above_name):
                 return name == above_name and factor >= _LOG3
             case "least", _, s.Call():
@@ -147,34 +159,34 @@ class Differences:
             case "cache", s.Name(id="L"), s.Name(id="Z"):
                 return self._cache and factor >= _ONE
             case "fact", _, _:
-                return any(self._by_fact(x, small, large, factor) for x in self.comparisons(because["fact"]))
+                return any(self._is_implied_by_fact(x, small, large, factor) for x in self.comparisons(because["fact"]))
             case ("min" | "floor" | "remainder") as rule, s.Call() | s.Binary(), _:
-                return any(c <= factor for c in self._arguments(rule, of, large))
+                return any(c <= factor for c in self._list_coefficients(rule, of, large))
             case ("max" | "ceil") as rule, _, s.Call():
-                return any(c * factor >= _ONE for c in self._arguments(rule, above, small))
+                return any(c * factor >= _ONE for c in self._list_coefficients(rule, above, small))
             case _:
                 return False
 
-    def _least(self, name: str, because: Data) -> Iterator[Number]:
+    def _iterate_minima(self, name: str, because: Data) -> Iterator[Number]:
         """Iterate over lower bounds of a size: 1, and those of a fact."""
         yield _ONE
         for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
-            single = t.single(comparison.large)
+            single = t.find_single_term(comparison.large)
             if single is not None and single[0] == t.read({name: "1"}) and _NOTHING in comparison.small:
                 yield comparison.small[_NOTHING] / single[1]
 
-    def _arguments(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
+    def _list_coefficients(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
         """Return the coefficients of the arguments of a function that are multiples of a term."""
         match rule, of:
             case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
                 arguments: tuple[s.Expr, ...] = parts
             case "floor", s.Binary(op="//"):
-                arguments = (t.quotient(of),)
+                arguments = (t.make_quotient(of),)
             case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.nonnegative(left):
                 arguments = (left, right)
             case _:
                 return []
-        singles = [t.single(t.expand(argument)) for argument in arguments]
+        singles = [t.find_single_term(t.expand(argument)) for argument in arguments]
         return [single[1] for single in singles if single is not None and single[0] == term and single[1].sign > 0]
 
     def _at_least_one(self, expr: s.Expr) -> bool:
@@ -191,7 +203,7 @@ class Differences:
                 return self.bounds.lower(inner) is not None
             case _:
                 pass
-        single = t.single(t.expand(expr))
+        single = t.find_single_term(t.expand(expr))
         if single is None or single[0].alone is expr:
             return False
         return single[1] >= _ONE and all(by.sign > 0 and self._at_least_one(x.expr) for x, by in single[0].powers)
@@ -201,11 +213,11 @@ class Differences:
         comparisons = self._facts.comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:
-                self.bounds.defined(side)
+                self.bounds.require_defined(side)
         return [x for x in comparisons if all(self.bounds.lower(side) is not None for side in x.positive)]
 
-    def _by_fact(self, fact: Comparison, small: t.Term, large: t.Term, factor: Number) -> bool:
-        single = t.single(fact.large)
+    def _is_implied_by_fact(self, fact: Comparison, small: t.Term, large: t.Term, factor: Number) -> bool:
+        single = t.find_single_term(fact.large)
         if single is None or single[0] != large or small not in fact.small:
             return False
         for term in fact.small:
@@ -216,7 +228,7 @@ class Differences:
 Data: TypeAlias = Mapping[str, Any]
 # small <= C*large for some C.
 Inequality: TypeAlias = tuple[Monomial, Monomial]
-_ZERO, _ONE, _INVERSE = rational(0), rational(1), rational(-1)
+_ZERO, _ONE, _INVERSE = make_rational(0), make_rational(1), make_rational(-1)
 
 
 class Proofs:
@@ -228,50 +240,52 @@ class Proofs:
 
     def bound(self, data: Data) -> tuple[frozenset[Monomial], frozenset[Monomial]]:
         """Check a BOUND: the smallest of the left monomials is at most a constant times the largest right one."""
-        left, right = (frozenset(map(fm.monomial, data[side])) for side in ("smallest_of", "largest_of"))
-        with at("proof"):
-            self._proof(data["proof"], left, right, ())
+        left, right = (frozenset(map(fm.read_monomial, data[side])) for side in ("smallest_of", "largest_of"))
+        with track_place("proof"):
+            self._check_proof(data["proof"], left, right, ())
         return left, right
 
-    def _proof(
+    def _check_proof(
         self, data: Data, left: frozenset[Monomial], right: frozenset[Monomial], cases: tuple[Sequence[Inequality], ...]
     ) -> None:
         if "split" not in data:
-            self._leaf(data, left, right, cases)
+            self._check_leaf(data, left, right, cases)
             return
-        assumed = [[_sides(entry) for entry in case["assume"]] for case in data["cases"]]
-        with at("split"):
-            self._split(data["split"], assumed)
+        assumed = [[_read_inequality(entry) for entry in case["assume"]] for case in data["cases"]]
+        with track_place("split"):
+            self._check_split(data["split"], assumed)
         for index, case in enumerate(data["cases"]):
-            with at("cases", index, "proof"):
-                self._proof(case["proof"], left, right, (*cases, assumed[index]))
+            with track_place("cases", index, "proof"):
+                self._check_proof(case["proof"], left, right, (*cases, assumed[index]))
 
-    def _leaf(
+    def _check_leaf(
         self, data: Data, left: frozenset[Monomial], right: frozenset[Monomial], cases: tuple[Sequence[Inequality], ...]
     ) -> None:
         total = fm.ONE
         for side, allowed, sign in (("left", left, _INVERSE), ("right", right, _ONE)):
             weights = _ZERO
             for entry, text in data[side]:
-                monomial, weight = fm.monomial(entry), read(text)
+                monomial, weight = fm.read_monomial(entry), read(text)
                 require(monomial in allowed, f"a monomial on the {side} is not one of those bounded")
                 require(weight.sign >= 0, f"a weight on the {side} is negative")
                 weights, total = weights + weight, total * monomial ** (weight * sign)
             require((weights - _ONE).is_zero, f"the weights on the {side} do not add up to 1")
-        require((total * self._uses(data["uses"], cases)) == fm.ONE, "the two sides are not equal")
+        require((total * self._multiply_uses(data["uses"], cases)) == fm.ONE, "the two sides are not equal")
 
-    def _uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
+    def _multiply_uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
         """Return the product of small/large, each to its power, which is at most a constant."""
         total = fm.ONE
         for index, use in enumerate(data):
-            with at("uses", index):
-                (small, large), times = _sides(use), read(use["times"])
+            with track_place("uses", index):
+                (small, large), times = _read_inequality(use), read(use["times"])
                 require(times.sign >= 0, "a multiplier is negative")
-                require(self._holds(small, large, use, cases), "the inequality is not what its rule shows")
+                require(self._is_valid_rule(small, large, use, cases), "the inequality is not what its rule shows")
                 total *= (small * large**_INVERSE) ** times
         return total
 
-    def _holds(self, small: Monomial, large: Monomial, use: Data, cases: tuple[Sequence[Inequality], ...]) -> bool:
+    def _is_valid_rule(
+        self, small: Monomial, large: Monomial, use: Data, cases: tuple[Sequence[Inequality], ...]
+    ) -> bool:
         """Test whether small <= C*large by a rule."""
         because = use["because"]
         match because["rule"]:
@@ -280,30 +294,32 @@ class Proofs:
             case "exponential":
                 return small == fm.ONE and fm.is_exponential(large)
             case "log":
-                return small == fm.ONE and fm.argument(large) is not None
+                return small == fm.ONE and fm.find_log_argument(large) is not None
             case "powers" if len(small.powers) == len(large.powers) == 1:
                 ((low, low_power),), ((high, by),) = small.powers, large.powers
-                return low_power == _ONE and fm.below_power(low, high, by)
+                return low_power == _ONE and fm.is_below_power(low, high, by)
             case "cache":
-                return self._cache and (small, large) == (fm.size("L"), fm.size("Z"))
+                return self._cache and (small, large) == (fm.make_size("L"), fm.make_size("Z"))
             case "case":
                 depth = because["depth"]
                 return type(depth) is int and 0 <= depth < len(cases) and (small, large) in cases[depth]
             case "fact":
                 return any(
                     all(small in clause for clause in low) and all(large in clause for clause in high)
-                    for low, high in self._sides_of_fact(because["fact"])
+                    for low, high in self._bound_fact(because["fact"])
                 )
             case "log below power" | "log of bounded" | "order of logs" as rule:
-                with at("uses"):
-                    shown = self._uses(use["uses"], cases) ** _INVERSE
-                return self._logarithm(rule, small, large, because, shown)
+                with track_place("uses"):
+                    shown = self._multiply_uses(use["uses"], cases) ** _INVERSE
+                return self._is_valid_logarithm_rule(rule, small, large, because, shown)
             case _:
                 return False
 
-    def _logarithm(self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial) -> bool:
+    def _is_valid_logarithm_rule(
+        self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial
+    ) -> bool:
         """Test an inequality of logarithms; `shown` is at least a positive constant."""
-        of, by = fm.argument(small), read(because.get("power", "0"))
+        of, by = fm.find_log_argument(small), read(because.get("power", "0"))
         if of is None:
             return False
         match rule:
@@ -313,48 +329,50 @@ class Proofs:
                 return large == fm.ONE and shown == of**_INVERSE
             case _:
                 pass
-        above = fm.argument(large)
+        above = fm.find_log_argument(large)
         return above is not None and by.sign >= 0 and shown == above**by * of**_INVERSE
 
     # Facts and cases
-    def _sides_of_fact(self, index: int) -> list[tuple[Form, Form]]:
+    def _bound_fact(self, index: int) -> list[tuple[Form, Form]]:
         """Return lower bounds of the small sides and upper bounds of the large sides of the comparisons of a fact."""
         if index not in self._facts:
-            self._facts[index] = [pair for fact in self._differences.comparisons(index) for pair in self._pair(fact)]
+            self._facts[index] = [
+                pair for fact in self._differences.comparisons(index) for pair in self._bound_comparison(fact)
+            ]
         return self._facts[index]
 
-    def _pair(self, fact: Comparison) -> list[tuple[Form, Form]]:
+    def _bound_comparison(self, fact: Comparison) -> list[tuple[Form, Form]]:
         bounds = self._differences.bounds
         low = bounds.sum_lower(fact.small)
         return [] if low is None else [(low, bounds.sum_upper(fact.large))]
 
-    def _split(self, data: Data, cases: Sequence[Sequence[Inequality]]) -> None:
+    def _check_split(self, data: Data, cases: Sequence[Sequence[Inequality]]) -> None:
         """Check that at every point the assumptions of at least one case hold, up to constants."""
         match data["rule"]:
             case "compare":
-                left, right = fm.monomial(data["left"]), fm.monomial(data["right"])
-                exhaustive = _covered([{(left, right)}, {(right, left)}], cases)
+                left, right = fm.read_monomial(data["left"]), fm.read_monomial(data["right"])
+                exhaustive = _is_exhaustive([{(left, right)}, {(right, left)}], cases)
             case "fact":
                 exhaustive = any(
-                    _covered([set(product(small, large)) for small in low for large in high], cases)
-                    for low, high in self._sides_of_fact(data["fact"])
+                    _is_exhaustive([set(product(small, large)) for small in low for large in high], cases)
+                    for low, high in self._bound_fact(data["fact"])
                 )
             case _:
                 exhaustive = False
         require(exhaustive, "the cases are not all there are")
 
 
-def _covered(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
+def _is_exhaustive(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
     """Test whether for each alternative some case assumes nothing else; one of the alternatives holds."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
 
 
-def _sides(data: Data) -> Inequality:
-    return fm.monomial(data["small"]), fm.monomial(data["large"])
+def _read_inequality(data: Data) -> Inequality:
+    return fm.read_monomial(data["small"]), fm.read_monomial(data["large"])
 
 
 def _is_size(monomial: Monomial) -> bool:
-    return len(monomial.powers) == 1 and monomial == fm.size(monomial.powers[0][0].text)
+    return len(monomial.powers) == 1 and monomial == fm.make_size(monomial.powers[0][0].text)
 
 
 FORMAT = 1
@@ -375,15 +393,15 @@ class Checked:
 
 def check(certificate: Mapping[str, Any]) -> Checked:
     """Check a certificate of f = O(g)."""
-    return _outcome(lambda: _check(certificate))
+    return _run_check(lambda: _check(certificate))
 
 
 def check_counterexample(f: str, g: str, facts: Sequence[str], data: Mapping[str, Any]) -> Checked:
     """Check a counterexample to f = O(g) under facts."""
-    return _outcome(lambda: Counterexample(f, g, facts).check(data))
+    return _run_check(lambda: Counterexample(f, g, facts).check(data))
 
 
-def _outcome(run: Callable[[], None]) -> Checked:
+def _run_check(run: Callable[[], None]) -> Checked:
     try:
         run()
     except RejectedError as problem:
@@ -400,7 +418,7 @@ def _check(data: Mapping[str, Any]) -> None:
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
     if "multiple" in data:
-        with at("multiple"):
+        with track_place("multiple"):
             multiple = read(data["multiple"])
             require(multiple.sign > 0, "the constant is not positive")
             scaled = {term: value * multiple for term, value in t.expand(g).items()}
@@ -412,23 +430,23 @@ def _check(data: Mapping[str, Any]) -> None:
     proofs = Proofs(differences, cache)
     bounds = []
     for index, bound in enumerate(data["bounds"]):
-        with at("bounds", index):
+        with track_place("bounds", index):
             bounds.append(proofs.bound(bound))
-    with at("f"):
-        differences.bounds.defined(f)
+    with track_place("f"):
+        differences.bounds.require_defined(f)
         largest = differences.bounds.upper(f)
-    with at("g"):
-        differences.bounds.defined(g)
+    with track_place("g"):
+        differences.bounds.require_defined(g)
         smallest = differences.bounds.lower(g)
         require(smallest is not None, f"`{data['g']}` is not shown to be positive")
     for upper_clause in largest:
         for lower_clause in smallest or ():
             require(
                 any((left <= upper_clause and right <= lower_clause for left, right in bounds)),
-                f"nothing bounds {_text('min', upper_clause)} by {_text('max', lower_clause)}",
+                f"nothing bounds {_format_clause('min', upper_clause)} by {_format_clause('max', lower_clause)}",
             )
 
 
-def _text(function: str, clause: Clause) -> str:
+def _format_clause(function: str, clause: Clause) -> str:
     texts = sorted(map(str, clause))
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"

@@ -36,7 +36,7 @@ def require(condition: bool, reason: str) -> None:
 
 
 @contextmanager
-def at(*place: str | int) -> Iterator[None]:
+def track_place(*place: str | int) -> Iterator[None]:
     """Add the entries of a certificate that are checked inside to the place of a RejectedError."""
     try:
         yield
@@ -63,23 +63,23 @@ class Number:
 
     def __add__(self, other: Number) -> Number:
         if self.below == other.below:
-            return _quotient(_sum(self.above, other.above), self.below)
+            return _make_quotient(_sum(self.above, other.above), self.below)
         above = _sum(_product(self.above, other.below), _product(other.above, self.below))
-        return _quotient(above, _product(self.below, other.below))
+        return _make_quotient(above, _product(self.below, other.below))
 
     def __neg__(self) -> Number:
-        return self * rational(-1)
+        return self * make_rational(-1)
 
     def __sub__(self, other: Number) -> Number:
         return self + -other
 
     def __mul__(self, other: Number) -> Number:
-        return _quotient(_product(self.above, other.above), _product(self.below, other.below))
+        return _make_quotient(_product(self.above, other.above), _product(self.below, other.below))
 
     def __truediv__(self, other: Number) -> Number:
         if other.sign == 0:
             raise RejectedError("a division by zero")
-        return self * _quotient(other.below, other.above)
+        return self * _make_quotient(other.below, other.above)
 
     @property
     def is_zero(self) -> bool:
@@ -117,35 +117,35 @@ class Number:
     def enclosure(self, precision: int) -> arb:
         """Return an interval that contains the number."""
         with ctx.workprec(precision):
-            return _enclosed(self.above) / _enclosed(self.below)
+            return _enclose_terms(self.above) / _enclose_terms(self.below)
 
 
-def rational(value: Fraction | int) -> Number:
+def make_rational(value: Fraction | int) -> Number:
     """Return a rational number."""
     return Number((((), Fraction(value)),)) if value else Number(())
 
 
-def constant(expr: s.Expr) -> Number:
+def evaluate_constant(expr: s.Expr) -> Number:
     """Return the value of an expression without names; log2 is the logarithm itself. Raises RejectedError."""
     match expr:
         case s.Integer(value=value) if value.bit_length() <= _MAX_BITS:
-            return rational(value)
+            return make_rational(value)
         case s.Real(text=text) if len(text) < 500 and abs(int(text.lower().partition("e")[2] or 0)) < 500:
-            return rational(Fraction(text))
+            return make_rational(Fraction(text))
         case s.Unary(op="-", operand=operand):
-            return -constant(operand)
+            return -evaluate_constant(operand)
         case s.Binary(op="+" | "-" | "*" | "/" | "^" as op, left=left, right=right):
-            return _OPERATIONS[op](constant(left), constant(right))
+            return _OPERATIONS[op](evaluate_constant(left), evaluate_constant(right))
         case s.Call(function="sqrt", arguments=(inner,)):
-            return power(constant(inner), rational(Fraction(1, 2)))
+            return power(evaluate_constant(inner), make_rational(Fraction(1, 2)))
         case s.Call(function="log2", arguments=(inner,)):
-            return log2(constant(inner))
+            return log2(evaluate_constant(inner))
         case s.Binary(op="//" | "%" as op, left=left, right=right):
-            above, below = constant(left), constant(right)
+            above, below = evaluate_constant(left), evaluate_constant(right)
             whole = floor(above / below)
             return whole if op == "//" else above - below * whole
         case s.Call(function="floor" | "ceil" | "abs" | "min" | "max" as function, arguments=arguments) if arguments:
-            return _rounded(function, [constant(argument) for argument in arguments])
+            return _apply_function(function, [evaluate_constant(argument) for argument in arguments])
         case _:
             raise RejectedError(f"`{format_expression(expr)}` is not a constant that can be checked")
 
@@ -153,7 +153,7 @@ def constant(expr: s.Expr) -> Number:
 @cache
 def read(text: str) -> Number:
     """Return a constant of a certificate."""
-    return constant(parse_expression(text))
+    return evaluate_constant(parse_expression(text))
 
 
 def log2(value: Number) -> Number:
@@ -162,27 +162,27 @@ def log2(value: Number) -> Number:
         raise RejectedError("a logarithm of a constant that is not positive")
     fraction = value.fraction
     if fraction is None:
-        return _generated(("log2", value))
+        return _make_generator_power(("log2", value))
     total: dict[Powers, Fraction] = {}
     for part, sign in ((fraction.numerator, 1), (fraction.denominator, -1)):
-        for prime, times in _factors(part):
+        for prime, times in _factor_integer(part):
             powers: Powers = () if prime == 2 else ((("log2", prime), 1),)
             total[powers] = total.get(powers, Fraction(0)) + sign * times
-    return Number(_terms(total))
+    return Number(_sort_terms(total))
 
 
 def floor(value: Number) -> Number:
     """Return the largest integer that is at most the value. Raises RejectedError if it is undecided."""
     fraction = value.fraction
     if fraction is not None:
-        return rational(math.floor(fraction))
+        return make_rational(math.floor(fraction))
     whole = value.enclosure(_PRECISIONS[-1]).floor().unique_fmpz()
     if whole is None:
         raise RejectedError("a constant cannot be rounded")
-    return rational(int(whole))
+    return make_rational(int(whole))
 
 
-def _rounded(function: str, values: list[Number]) -> Number:
+def _apply_function(function: str, values: list[Number]) -> Number:
     match function:
         case "floor":
             return floor(values[0])
@@ -201,36 +201,36 @@ def power(base: Number, exponent: Number) -> Number:
     by = exponent.fraction
     if by is not None and by.denominator == 1:
         return _whole_power(base, by.numerator)
-    if base == rational(1) or (base.is_zero and exponent.sign > 0):
+    if base == make_rational(1) or (base.is_zero and exponent.sign > 0):
         return base
     if base.sign <= 0:
         raise RejectedError("a root of a constant that is not positive")
     value = base.fraction
     if by is None or value is None or by.denominator > _MAX_ROOT:
-        return _of_logarithm(log2(base) * exponent) or _generated(("^", base, exponent))
-    result = rational(1)
+        return _exponentiate_logarithms(log2(base) * exponent) or _make_generator_power(("^", base, exponent))
+    result = make_rational(1)
     for part, sign in ((value.numerator, 1), (value.denominator, -1)):
-        for prime, times in _factors(part):
+        for prime, times in _factor_integer(part):
             whole = times * sign * by
             floor = whole.numerator // whole.denominator
-            result *= _whole_power(rational(prime), floor)
+            result *= _whole_power(make_rational(prime), floor)
             if whole != floor:
                 rest = (whole - floor) * whole.denominator
-                result *= _generated(("root", prime, whole.denominator), rest.numerator)
+                result *= _make_generator_power(("root", prime, whole.denominator), rest.numerator)
     return result
 
 
-def _of_logarithm(value: Number) -> Number | None:
+def _exponentiate_logarithms(value: Number) -> Number | None:
     """Return 2^value for a sum of rational multiples of logarithms of integers, a product of powers; else None."""
-    result = rational(1)
+    result = make_rational(1)
     if value.below != _ONE:
         return None
     for powers, by in value.above:
         match powers:
             case ():
-                result *= power(rational(2), rational(by))
+                result *= power(make_rational(2), make_rational(by))
             case ((("log2", int(prime)), 1),):
-                result *= power(rational(prime), rational(by))
+                result *= power(make_rational(prime), make_rational(by))
             case _:
                 return None
     return result
@@ -244,11 +244,11 @@ def _whole_power(base: Number, exponent: int) -> Number:
             return base
         raise RejectedError("a power of a constant is too large")
     if exponent < 0:
-        return rational(1) / _whole_power(base, -exponent)
-    result = rational(1)
+        return make_rational(1) / _whole_power(base, -exponent)
+    result = make_rational(1)
     for _ in range(0 if value is not None else exponent):
         result *= base
-    return result if value is None else rational(value**exponent)
+    return result if value is None else make_rational(value**exponent)
 
 
 _OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
@@ -260,18 +260,18 @@ _OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
 }
 
 
-def _generated(generator: Generator, times: int = 1) -> Number:
+def _make_generator_power(generator: Generator, times: int = 1) -> Number:
     return Number(((((generator, times),), Fraction(1)),))
 
 
-def _factors(value: int) -> list[tuple[int, int]]:
+def _factor_integer(value: int) -> list[tuple[int, int]]:
     """Return small primes and a rest, with exponents. The rest may be composite: incomplete, but sound."""
     factors = [(int(p), int(k)) for p, k in fmpz(value).factor(trial_limit=10_000)] if value > 1 else []
     return [(p, k) for p, k in factors if p > 1]
 
 
 # Polynomials
-def _terms(total: dict[Powers, Fraction]) -> Terms:
+def _sort_terms(total: dict[Powers, Fraction]) -> Terms:
     sorted_terms = tuple(sorted(((key, value) for key, value in total.items() if value), key=repr))
     if len(sorted_terms) > _MAX_TERMS:
         raise RejectedError("a constant is too long")
@@ -282,19 +282,19 @@ def _sum(a: Terms, b: Terms) -> Terms:
     total = dict(a)
     for powers, value in b:
         total[powers] = total.get(powers, Fraction(0)) + value
-    return _terms(total)
+    return _sort_terms(total)
 
 
 def _product(a: Terms, b: Terms) -> Terms:
     total: dict[Powers, Fraction] = {}
     for left, x in a:
         for right, y in b:
-            powers, extra = _joined(left, right)
+            powers, extra = _multiply_powers(left, right)
             total[powers] = total.get(powers, Fraction(0)) + x * y * extra
-    return _terms(total)
+    return _sort_terms(total)
 
 
-def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
+def _multiply_powers(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
     """Return the product of powers of generators, and the rational number that p^(1/q) to the power q leaves."""
     total, extra = dict(left), Fraction(1)
     for generator, times in right:
@@ -309,29 +309,29 @@ def _joined(left: Powers, right: Powers) -> tuple[Powers, Fraction]:
     return tuple(sorted((pair for pair in total.items() if pair[1]), key=repr)), extra
 
 
-def _quotient(above: Terms, below: Terms) -> Number:
+def _make_quotient(above: Terms, below: Terms) -> Number:
     """Return above/below; a divisor of one term is multiplied into the numerator."""
     if len(below) == 1:
         ((powers, value),) = below
         inverse = tuple((generator, -times) for generator, times in powers)
         return Number(_product(_product(above, ((inverse, 1 / value),)), _ONE))
     if above == below:
-        return rational(1)
+        return make_rational(1)
     scale: Terms = (((), 1 / below[0][1]),)
     return Number(_product(above, scale), _product(below, scale)) if above else Number(())
 
 
-def _enclosed(terms: Terms) -> arb:
+def _enclose_terms(terms: Terms) -> arb:
     total = arb(0)
     for powers, value in terms:
         product = arb(value.numerator) / value.denominator
         for generator, times in powers:
-            product *= _value(generator) ** times
+            product *= _enclose_generator(generator) ** times
         total += product
     return total
 
 
-def _value(generator: Generator) -> arb:
+def _enclose_generator(generator: Generator) -> arb:
     match generator:
         case ("log2", int(prime)):
             return arb(prime).log() / arb(2).log()

@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import floor
 from typing import Any, TypeAlias
 
-from archline.certificates.constants import RejectedError, at, require
+from archline.certificates.constants import RejectedError, require, track_place
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_facts
@@ -42,49 +42,49 @@ def evaluate(expr: s.Expr, point: Point, shift: int = 2) -> Value:
         case s.Unary(op="-", operand=operand):
             return -evaluate(operand, point, shift)
         case s.Binary(op=op, left=left, right=right):
-            return _binary(op, evaluate(left, point, shift), evaluate(right, point, shift))
+            return _apply_operator(op, evaluate(left, point, shift), evaluate(right, point, shift))
         case s.Call(function="min" | "max" as function, arguments=arguments) if arguments:
             values = [evaluate(argument, point, shift) for argument in arguments]
-            return _extreme(function, values)
+            return _select_extreme(function, values)
         case s.Call(function=function, arguments=(inner,)):
-            return _call(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
+            return _apply_function(function, evaluate(inner, point, shift), shift if s.names(inner) else 0)
         case _:
             raise RejectedError(f"`{format_expression(expr)}` has no value here")
 
 
-def ball(value: Value) -> arb:
+def convert_to_ball(value: Value) -> arb:
     """Return the value as an interval."""
     return value if isinstance(value, arb) else arb(fmpz(value.numerator)) / fmpz(value.denominator)
 
 
-def at_most(left: Value, right: Value) -> bool | None:
+def is_at_most(left: Value, right: Value) -> bool | None:
     """Test whether left <= right; None if undecided."""
     if isinstance(left, Fraction) and isinstance(right, Fraction):
         return left <= right
-    a, b = ball(left), ball(right)
+    a, b = convert_to_ball(left), convert_to_ball(right)
     return True if a <= b else False if a > b else None
 
 
-def _binary(op: str, left: Value, right: Value) -> Value:
+def _apply_operator(op: str, left: Value, right: Value) -> Value:
     if op in ("//", "%"):
-        whole = _floor(_binary("/", left, right))
-        return whole if op == "//" else _binary("-", left, _binary("*", right, whole))
+        whole = _floor(_apply_operator("/", left, right))
+        return whole if op == "//" else _apply_operator("-", left, _apply_operator("*", right, whole))
     if op == "^":
         return _power(left, right)
-    if op == "/" and at_most(right, Fraction(0)) is not False and at_most(Fraction(0), right) is not False:
+    if op == "/" and is_at_most(right, Fraction(0)) is not False and is_at_most(Fraction(0), right) is not False:
         raise RejectedError("a division by zero")
     if op not in _ARITHMETIC:
         raise RejectedError(f"`{op}` has no value")
-    a, b = (left, right) if _exact(left, right) else (ball(left), ball(right))
+    a, b = (left, right) if _has_short_rationals(left, right) else (convert_to_ball(left), convert_to_ball(right))
     return _ARITHMETIC[op](a, b)
 
 
-def _exact(*values: Value) -> bool:
+def _has_short_rationals(*values: Value) -> bool:
     """Test whether all values are rational and short enough for exact arithmetic."""
-    return all(isinstance(value, Fraction) and _bits(value) < _MAX_BITS for value in values)
+    return all(isinstance(value, Fraction) and _count_bits(value) < _MAX_BITS for value in values)
 
 
-def _bits(value: Fraction) -> int:
+def _count_bits(value: Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
@@ -92,15 +92,15 @@ def _power(base: Value, by: Value) -> Value:
     if isinstance(base, Fraction) and isinstance(by, Fraction):
         if base == 0 and by <= 0:
             raise RejectedError("a power of zero")
-        root = _root(base, by.denominator) if by.denominator < 1000 else None
-        if root is not None and _bits(base) * abs(by) < _MAX_BITS:
+        root = _find_rational_root(base, by.denominator) if by.denominator < 1000 else None
+        if root is not None and _count_bits(base) * abs(by) < _MAX_BITS:
             return Fraction(root**by.numerator)
         if base == 2 and by.denominator == 1:
             return arb((1, by.numerator))
-    return ball(base) ** ball(by)
+    return convert_to_ball(base) ** convert_to_ball(by)
 
 
-def _root(value: Fraction, degree: int) -> Fraction | None:
+def _find_rational_root(value: Fraction, degree: int) -> Fraction | None:
     """Return the root if it is rational, else None."""
     if degree == 1:
         return value
@@ -110,34 +110,34 @@ def _root(value: Fraction, degree: int) -> Fraction | None:
     return Fraction(above, below) if (above**degree, below**degree) == (value.numerator, value.denominator) else None
 
 
-def _call(function: str, value: Value, shift: int) -> Value:
+def _apply_function(function: str, value: Value, shift: int) -> Value:
     match function:
         case "floor":
             return _floor(value)
         case "ceil":
             return -_floor(-value)
         case "abs":
-            return _extreme("max", [value, -value])
+            return _select_extreme("max", [value, -value])
         case "sqrt":
             return _power(value, Fraction(1, 2))
         case "log2" | "log":
-            shifted = _binary("+", value, Fraction(shift))
-            if at_most(shifted, Fraction(0)) is not False:
+            shifted = _apply_operator("+", value, Fraction(shift))
+            if is_at_most(shifted, Fraction(0)) is not False:
                 raise RejectedError("a logarithm of what is not positive")
             if function == "log2" and isinstance(shifted, Fraction) and shifted.denominator == 1:
                 exponent = shifted.numerator.bit_length() - 1
                 if shifted == 1 << exponent:
                     return Fraction(exponent)
-            return ball(shifted).log() / (arb(2).log() if function == "log2" else 1)
+            return convert_to_ball(shifted).log() / (arb(2).log() if function == "log2" else 1)
         case _:
             raise RejectedError(f"`{function}` is not a function of sizes")
 
 
-def _extreme(function: str, values: list[Value]) -> Value:
+def _select_extreme(function: str, values: list[Value]) -> Value:
     rational = [value for value in values if isinstance(value, Fraction)]
     if len(rational) == len(values):
         return max(rational) if function == "max" else min(rational)
-    result, *rest = map(ball, values)
+    result, *rest = map(convert_to_ball, values)
     for ball_ in rest:
         result = result.max(ball_) if function == "max" else result.min(ball_)
     return result
@@ -147,24 +147,24 @@ def _floor(value: Value) -> Value:
     return Fraction(floor(value)) if isinstance(value, Fraction) else value.floor()
 
 
-def holds(fact: s.Fact, point: Point) -> bool | None:
+def evaluate_fact(fact: s.Fact, point: Point) -> bool | None:
     """Test whether a fact is true at a point; None if undecided."""
     match fact:
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            sides = (holds(left, point), holds(right, point))
+            sides = (evaluate_fact(left, point), evaluate_fact(right, point))
             decisive = op == "or"
             return decisive if decisive in sides else None if None in sides else not decisive
         case s.Binary(op="!=", left=left, right=right):
-            equal = _compared("==", evaluate(left, point), evaluate(right, point))
+            equal = _compare_values("==", evaluate(left, point), evaluate(right, point))
             return None if equal is None else not equal
         case s.Binary(op="<=" | "<" | ">=" | ">" | "==" as op, left=left, right=right):
             a, b = evaluate(left, point), evaluate(right, point)
-            return _compared(op, a, b)
+            return _compare_values(op, a, b)
         case s.IsSquare(value=value):
             number = evaluate(value, point)
-            return _root(number, 2) is not None if isinstance(number, Fraction) else None
+            return _find_rational_root(number, 2) is not None if isinstance(number, Fraction) else None
         case s.Divides(divisor=divisor, value=value):
-            quotient = _binary("/", evaluate(value, point), evaluate(divisor, point))
+            quotient = _apply_operator("/", evaluate(value, point), evaluate(divisor, point))
             return quotient.denominator == 1 if isinstance(quotient, Fraction) else None
         case s.IsPower(value=value, base=base):
             return _is_power(evaluate(value, point), evaluate(base, point))
@@ -172,8 +172,8 @@ def holds(fact: s.Fact, point: Point) -> bool | None:
             return None
 
 
-def _compared(op: str, a: Value, b: Value) -> bool | None:
-    below, above = at_most(a, b), at_most(b, a)
+def _compare_values(op: str, a: Value, b: Value) -> bool | None:
+    below, above = is_at_most(a, b), is_at_most(b, a)
     match op:
         case "<=":
             return below
@@ -198,14 +198,14 @@ def _is_power(value: Value, base: Value) -> bool | None:
 Data: TypeAlias = Mapping[str, Any]
 _PRECISION = 4000
 # Values of T on a curve that are checked besides the samples; the nearer ones if values far out cancel.
-_FAR = tuple(Fraction(1 << exponent) for exponent in (256, 512, 1024))
-_NEAR = tuple(map(Fraction, (256, 1024, 2048)))
+_FAR_TIMES = tuple(Fraction(1 << exponent) for exponent in (256, 512, 1024))
+_NEAR_TIMES = tuple(map(Fraction, (256, 1024, 2048)))
 _ZERO = Fraction(0)
 # Values are given to six digits.
-_SLACK = Fraction(1, 10_000)
+_RELATIVE_TOLERANCE = Fraction(1, 10_000)
 _MAX_TEXT = 2000
 # The ratio of the logarithms of the computed and the claimed growth is between this and its inverse.
-_LEAST = arb(3) / 4
+_MIN_GROWTH_SHARE = arb(3) / 4
 
 
 class _CancelledError(RejectedError):
@@ -224,41 +224,41 @@ class Counterexample:
         """Reject a counterexample that does not show that f is not O(g)."""
         with ctx.workprec(_PRECISION):
             if data["kind"] == "point":
-                with at("at"):
-                    f, g = self._values(self._point(data["at"]))
-                self._same(data, {"f": f, "g": g})
-                require(_above_zero(f) and at_most(g, _ZERO) is True, "f > 0 >= g does not hold there")
+                with track_place("at"):
+                    f, g = self._values(self._read_point(data["at"]))
+                self._require_same(data, {"f": f, "g": g})
+                require(_is_positive(f) and is_at_most(g, _ZERO) is True, "f > 0 >= g does not hold there")
             else:
-                self._curve(data)
+                self._check_curve(data)
 
-    def _curve(self, data: Data) -> None:
+    def _check_curve(self, data: Data) -> None:
         ratios: list[Value] = []
         for index, sample in enumerate(data["samples"]):
-            with at("samples", index):
-                f, g = self._values(self._point(sample["at"]))
-                require(_above_zero(f), "f is not positive")
-                if at_most(g, _ZERO) is True:
+            with track_place("samples", index):
+                f, g = self._values(self._read_point(sample["at"]))
+                require(_is_positive(f), "f is not positive")
+                if is_at_most(g, _ZERO) is True:
                     # A point that is a counterexample by itself.
-                    self._same(sample, {"f": f, "g": g})
+                    self._require_same(sample, {"f": f, "g": g})
                     return
-                ratio = ball(f) / ball(g)
-                self._same(sample, {"f": f, "g": g, "ratio": ratio})
+                ratio = convert_to_ball(f) / convert_to_ball(g)
+                self._require_same(sample, {"f": f, "g": g, "ratio": ratio})
                 ratios.append(ratio)
-        require(_rises(ratios), "f/g does not grow from sample to sample")
-        with at("curve"):
+        require(_is_increasing(ratios), "f/g does not grow from sample to sample")
+        with track_place("curve"):
             try:
-                self._along(data, _FAR, certain=len(ratios) < 2)
+                self._check_along(data, _FAR_TIMES, certain=len(ratios) < 2)
             except _CancelledError:
-                self._along(data, _NEAR, certain=True)
+                self._check_along(data, _NEAR_TIMES, certain=True)
 
-    def _along(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
+    def _check_along(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
         """Check that on the curve itself f/g grows about as `ratio` does, which grows, or that f > 0 >= g."""
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
         ratios, expected = [], []
         for time in times:
             point = {name: evaluate(size, {"T": time}, shift=0) for name, size in curve.items()}
-            self._allowed(point, certain=certain)
+            self._require_allowed(point, certain=certain)
             values = self._values(point)
             signs = tuple(map(_sign, values))
             if certain and signs == (1, 0):
@@ -266,63 +266,67 @@ class Counterexample:
             if None in signs:
                 raise _CancelledError("f or g cannot be evaluated on the curve")
             require(signs == (1, 1), "f or g is not positive on the curve")
-            ratios.append(ball(values[0]) / ball(values[1]))
+            ratios.append(convert_to_ball(values[0]) / convert_to_ball(values[1]))
             expected.append(evaluate(growth, {"T": time}, shift=0))
-        require(_rises(expected), "the growth that is claimed is none")
+        require(_is_increasing(expected), "the growth that is claimed is none")
         for index in (1, 2):
-            claimed = (ball(expected[index]) / ball(expected[index - 1])).log()
+            claimed = (convert_to_ball(expected[index]) / convert_to_ball(expected[index - 1])).log()
             share = (ratios[index] / ratios[index - 1]).log() / claimed
-            require(share > _LEAST and share < 1 / _LEAST, "f/g does not grow as it is said to")
+            require(share > _MIN_GROWTH_SHARE and share < 1 / _MIN_GROWTH_SHARE, "f/g does not grow as it is said to")
 
-    def _point(self, sizes: Mapping[str, str]) -> Point:
+    def _read_point(self, sizes: Mapping[str, str]) -> Point:
         require(all(len(text) < _MAX_TEXT for text in sizes.values()), "a size is too long")
         exprs = {name: parse_expression(text) for name, text in sizes.items()}
         require(not s.names(tuple(exprs.values())), "a size is not a number")
         point = {name: evaluate(size, {}, shift=0) for name, size in exprs.items()}
-        self._allowed(point, certain=True)
+        self._require_allowed(point, certain=True)
         return point
 
-    def _allowed(self, point: Point, *, certain: bool) -> None:
+    def _require_allowed(self, point: Point, *, certain: bool) -> None:
         """Reject sizes that are missing or below 1, or break a fact; if `certain`, also sizes that may break a fact."""
         require(point.keys() >= self._names, "a size is missing")
-        claims = [at_most(Fraction(1), size) for size in point.values()]
+        claims = [is_at_most(Fraction(1), size) for size in point.values()]
         if {"L", "Z"} <= self._names:
-            claims.append(at_most(point["L"], point["Z"]))
+            claims.append(is_at_most(point["L"], point["Z"]))
         allowed = (True,) if certain else (True, None)
         require(all(claim in allowed for claim in claims), "a size is less than 1, or Z less than L")
-        require(all(holds(fact, point) in allowed for fact in self._facts), "a fact does not hold")
+        require(all(evaluate_fact(fact, point) in allowed for fact in self._facts), "a fact does not hold")
 
     def _values(self, point: Point) -> tuple[Value, Value]:
         return evaluate(self._f, point), evaluate(self._g, point)
 
-    def _same(self, data: Data, values: Mapping[str, Value]) -> None:
+    def _require_same(self, data: Data, values: Mapping[str, Value]) -> None:
         for name, value in values.items():
-            require(_close(data[name], value), f"the value of {name} is not {data[name]}")
+            require(_is_close(data[name], value), f"the value of {name} is not {data[name]}")
 
 
-def _rises(values: Sequence[Value]) -> bool:
-    return all(at_most(later, earlier) is False for earlier, later in pairwise(values))
+def _is_increasing(values: Sequence[Value]) -> bool:
+    return all(is_at_most(later, earlier) is False for earlier, later in pairwise(values))
 
 
 def _sign(value: Value) -> int | None:
     """Return 1 if positive, 0 if not positive, None if undecided."""
-    below = at_most(value, _ZERO)
+    below = is_at_most(value, _ZERO)
     return None if below is None else int(not below)
 
 
-def _above_zero(value: Value) -> bool:
+def _is_positive(value: Value) -> bool:
     return _sign(value) == 1
 
 
-def _close(text: str, value: Value) -> bool:
+def _is_close(text: str, value: Value) -> bool:
     """Test whether a number as text, such as `1.5e+20` or `2^1.5e+20`, is near the value."""
     if len(text) > _MAX_TEXT:
         raise RejectedError("a value is too long")
     if text.startswith("2^"):
-        return _above_zero(value) and _near(Fraction(text[2:]), ball(value).log() / arb(2).log())
-    return _near(Fraction(text), value)
+        return _is_positive(value) and _is_near(Fraction(text[2:]), convert_to_ball(value).log() / arb(2).log())
+    return _is_near(Fraction(text), value)
 
 
-def _near(shown: Fraction, value: Value) -> bool:
-    gap = ball(value) - ball(shown)
-    return at_most(abs(gap), ball(abs(shown) * _SLACK)) is True if shown else at_most(value, _ZERO) is True
+def _is_near(shown: Fraction, value: Value) -> bool:
+    gap = convert_to_ball(value) - convert_to_ball(shown)
+    return (
+        is_at_most(abs(gap), convert_to_ball(abs(shown) * _RELATIVE_TOLERANCE)) is True
+        if shown
+        else is_at_most(value, _ZERO) is True
+    )

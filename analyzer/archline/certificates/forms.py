@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, RejectedError, constant, rational, read, require
+from archline.certificates.constants import Number, RejectedError, evaluate_constant, make_rational, read, require
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
@@ -47,7 +47,9 @@ class Monomial:
 
     def __str__(self) -> str:
         """Return a text for people, and to sort by."""
-        parts = (atom.text if by == rational(1) else f"{atom.base}^{_exponent(by)}" for atom, by in self.powers)
+        parts = (
+            atom.text if by == make_rational(1) else f"{atom.base}^{_format_exponent(by)}" for atom, by in self.powers
+        )
         return "*".join(parts) or "1"
 
     @property
@@ -62,38 +64,38 @@ Clause: TypeAlias = frozenset[Monomial]
 Form: TypeAlias = frozenset[Clause]
 
 
-def form(monomial: Monomial) -> Form:
+def make_form(monomial: Monomial) -> Form:
     """Return the form of a single monomial."""
     return frozenset([frozenset([monomial])])
 
 
-def outer(*parts: Form) -> Form:
+def combine_outer(*parts: Form) -> Form:
     """Return the largest of upper bounds, or the smallest of lower bounds."""
-    return _reduced({clause for part in parts for clause in part})
+    return _remove_redundant({clause for part in parts for clause in part})
 
 
-def inner(*parts: Form) -> Form:
+def combine_inner(*parts: Form) -> Form:
     """Return the smallest of upper bounds, or the largest of lower bounds."""
-    return reduce(lambda a, b: _paired(a, b, lambda x, y: x | y), parts)
+    return reduce(lambda a, b: _combine_pairs(a, b, lambda x, y: x | y), parts)
 
 
-def times(a: Form, b: Form) -> Form:
+def multiply(a: Form, b: Form) -> Form:
     """Return the product of two forms."""
-    return _paired(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
+    return _combine_pairs(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
 
 
-def to_power(bound: Form, by: Number) -> Form:
+def raise_form(bound: Form, by: Number) -> Form:
     """Return a power of a form; a negative power exchanges upper and lower bounds."""
     return frozenset(frozenset(factor**by for factor in clause) for clause in bound)
 
 
-def _paired(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
+def _combine_pairs(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
     if sum(map(len, a)) * sum(map(len, b)) > _MAX_MONOMIALS:
         raise RejectedError("the expression has too many clauses to check")
-    return _reduced({pair(x, y) for x in a for y in b})
+    return _remove_redundant({pair(x, y) for x in a for y in b})
 
 
-def _reduced(clauses: set[Clause]) -> Form:
+def _remove_redundant(clauses: set[Clause]) -> Form:
     """Return the clauses that contain no other clause, as one that does is bounded by it. Raises RejectedError."""
     if len(clauses) > _MAX_CLAUSES:
         raise RejectedError("the expression has too many clauses to check")
@@ -105,61 +107,67 @@ def _reduced(clauses: set[Clause]) -> Form:
 
 
 # Logarithms
-def size(name: str) -> Monomial:
+def make_size(name: str) -> Monomial:
     """Return a size as a monomial."""
-    return alone(Atom(name))
+    return make_monomial(Atom(name))
 
 
-def exponential(name: str) -> Monomial:
+def make_exponential(name: str) -> Monomial:
     """Return 2^size as a monomial."""
-    return alone(Atom(f"2^{name}", exponent=size(name)))
+    return make_monomial(Atom(f"2^{name}", exponent=make_size(name)))
 
 
-def raised(base: Atom | None, by: Monomial) -> Monomial:
+def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
     """Raise a size, a logarithm or 2 to a product of sizes, 2^n and logarithms that grows, all exactly as written.
 
     2^(x*log2(n)), which is (2 + n)^x, is n^x up to a constant where x is n or log2(n). Raises RejectedError.
     """
     if base is None and _is_size(by):
-        return exponential(str(by))
-    depths = _depths(by)
-    require(depths is not None and all(map(_grows, depths.values())), f"`{by}` is not known to grow")
+        return make_exponential(str(by))
+    depths = _find_depth_powers(by)
+    require(depths is not None and all(map(_is_growing, depths.values())), f"`{by}` is not known to grow")
     for atom, _ in by.powers if base is None else ():
-        rest = by * alone(atom) ** rational(-1)
-        if atom.of is not None and _is_size(atom.of) and rest in (atom.of, alone(atom)):
-            return raised(atom.of.powers[0][0], rest)
+        rest = by * make_monomial(atom) ** make_rational(-1)
+        if atom.of is not None and _is_size(atom.of) and rest in (atom.of, make_monomial(atom)):
+            return raise_to_monomial(atom.of.powers[0][0], rest)
     if base is None:
-        return alone(Atom(f"2^({by})", exponent=by))
+        return make_monomial(Atom(f"2^({by})", exponent=by))
     # The logarithm of a power of a size, which may be 1, is known from below where the exponent is of that size alone.
     sure = base.of is not None or set(depths or ()) == {base.text}
-    return alone(Atom(f"{base.text}^({by})", exponent=by * logs(alone(base))[0] if sure else None))
+    return make_monomial(
+        Atom(f"{base.text}^({by})", exponent=by * expand_log(make_monomial(base))[0] if sure else None)
+    )
 
 
 def _is_size(of: Monomial) -> bool:
     return len(of.powers) == 1 and str(of).isidentifier()
 
 
-def below_power(small: Atom, large: Atom, power: Number) -> bool:
+def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
     """Test whether small <= C*large^power: the quotient of their logarithms grows with each size in it, and in `small`.
 
     Alternatively, one power is at most another of the same base.
     """
     if large.exponent is None or power.sign <= 0:
         return False
-    (below,) = logs(alone(small))
-    sizes, ratio = _depths(below), _depths(large.exponent * below ** rational(-1))
-    if sizes and ratio and set(sizes) <= set(ratio) and all(map(_grows, ratio.values())):
+    (below,) = expand_log(make_monomial(small))
+    sizes, ratio = _find_depth_powers(below), _find_depth_powers(large.exponent * below ** make_rational(-1))
+    if sizes and ratio and set(sizes) <= set(ratio) and all(map(_is_growing, ratio.values())):
         return True
-    if small.exponent is None or small.text.partition("^")[0] != large.text.partition("^")[0] or power < rational(1):
+    if (
+        small.exponent is None
+        or small.text.partition("^")[0] != large.text.partition("^")[0]
+        or power < make_rational(1)
+    ):
         return False
-    return (large.exponent * small.exponent ** rational(-1)).at_least_one
+    return (large.exponent * small.exponent ** make_rational(-1)).at_least_one
 
 
-def _grows(powers: Mapping[int, Number]) -> bool:
+def _is_growing(powers: Mapping[int, Number]) -> bool:
     return powers[min(powers)].sign > 0
 
 
-def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
+def _find_depth_powers(of: Monomial) -> dict[str, dict[int, Number]] | None:
     """Return by size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
     powers: dict[str, dict[int, Number]] = {}
     for atom, by in of.powers:
@@ -175,61 +183,63 @@ def _depths(of: Monomial) -> dict[str, dict[int, Number]] | None:
 
 def is_exponential(monomial: Monomial) -> bool:
     """Test whether the monomial is 2^size."""
-    return any("^" in atom.text and atom.of is None and monomial == alone(atom) for atom, _ in monomial.powers)
+    return any("^" in atom.text and atom.of is None and monomial == make_monomial(atom) for atom, _ in monomial.powers)
 
 
-def argument(log: Monomial) -> Monomial | None:
+def find_log_argument(log: Monomial) -> Monomial | None:
     """Return the argument of a logarithm, up to a constant factor: a size n of 2^n, as n <= log2(2 + 2^n) <= 2*n."""
     if len(log.powers) != 1:
         return None
     ((atom, by),) = log.powers
-    if by != rational(1):
+    if by != make_rational(1):
         return None
-    return exponential(atom.text) if log == size(atom.text) else atom.of
+    return make_exponential(atom.text) if log == make_size(atom.text) else atom.of
 
 
-def alone(atom: Atom) -> Monomial:
+def make_monomial(atom: Atom) -> Monomial:
     """Return an atom as a monomial."""
-    return Monomial(((atom, rational(1)),))
+    return Monomial(((atom, make_rational(1)),))
 
 
 def upper_log(bound: Form) -> Form:
     """Return an upper bound of log2(2 + w) for an upper bound of w >= 0."""
-    smallest = (inner(*(outer(*map(form, logs(factor))) for factor in clause)) for clause in bound)
-    return outer(form(ONE), *smallest) if not bound else outer(*smallest)
+    smallest = (
+        combine_inner(*(combine_outer(*map(make_form, expand_log(factor))) for factor in clause)) for clause in bound
+    )
+    return combine_outer(make_form(ONE), *smallest) if not bound else combine_outer(*smallest)
 
 
 def lower_log(bound: Form) -> Form:
     """Return a lower bound of log2(2 + w) for a lower bound of w."""
-    return _reduced({frozenset(log for factor in clause for log in logs(factor)) for clause in bound})
+    return _remove_redundant({frozenset(log for factor in clause for log in expand_log(factor)) for clause in bound})
 
 
-def logs(of: Monomial) -> list[Monomial]:
+def expand_log(of: Monomial) -> list[Monomial]:
     """Return monomials whose largest is log2(2 + w), up to constants."""
     if not of.powers or all(by.sign < 0 for _, by in of.powers):
         return [ONE]
     if of.at_least_one:
-        return [atom.exponent or _log(alone(atom)) for atom, _ in of.powers]
+        return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in of.powers]
     first = of.powers[0][1]
-    return [_log(of ** (rational(1) / (first if first.sign > 0 else -first)))]
+    return [_make_log(of ** (make_rational(1) / (first if first.sign > 0 else -first)))]
 
 
-def _log(of: Monomial) -> Monomial:
-    return alone(Atom(f"log2({of})", of))
+def _make_log(of: Monomial) -> Monomial:
+    return make_monomial(Atom(f"log2({of})", of))
 
 
-def _exponent(by: Number) -> str:
+def _format_exponent(by: Number) -> str:
     return str(by) if str(by).isdigit() else f"({by})"
 
 
 # What a certificate writes
-def monomial(data: Mapping[str, str]) -> Monomial:
+def read_monomial(data: Mapping[str, str]) -> Monomial:
     """Return a MONOMIAL of a certificate."""
-    return reduce(Monomial.__mul__, (_atom(text) ** read(by) for text, by in data.items()), ONE)
+    return reduce(Monomial.__mul__, (_read_atom(text) ** read(by) for text, by in data.items()), ONE)
 
 
 @cache
-def _atom(text: str) -> Monomial:
+def _read_atom(text: str) -> Monomial:
     return _read(parse_expression(text))
 
 
@@ -238,23 +248,23 @@ def _read(expr: s.Expr) -> Monomial:
         case s.Integer(value=1):
             return ONE
         case s.Name(id=name):
-            return size(name)
+            return make_size(name)
         case s.Binary(op="*", left=left, right=right):
             return _read(left) * _read(right)
         case s.Binary(op="/", left=left, right=right):
-            return _read(left) * _read(right) ** rational(-1)
+            return _read(left) * _read(right) ** make_rational(-1)
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-            return exponential(name)
+            return make_exponential(name)
         case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.names(right):
-            return raised(None, _read(right))
+            return raise_to_monomial(None, _read(right))
         case s.Binary(op="^", left=left, right=right) if s.names(right):
-            return raised(_read(left).powers[0][0], _read(right))
+            return raise_to_monomial(_read(left).powers[0][0], _read(right))
         case s.Call(function="sqrt", arguments=(of,)):
-            return _read(of) ** (rational(1) / rational(2))
+            return _read(of) ** (make_rational(1) / make_rational(2))
         case s.Binary(op="^", left=left, right=right):
-            return _read(left) ** constant(right)
+            return _read(left) ** evaluate_constant(right)
         case s.Call(function="log2", arguments=(of,)):
-            parts = logs(_read(of))
+            parts = expand_log(_read(of))
             if len(parts) == 1 and parts[0].powers:
                 return parts[0]
         case _:

@@ -8,7 +8,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, RejectedError, constant, log2, power, rational
+from archline.certificates.constants import Number, RejectedError, evaluate_constant, log2, make_rational, power
 from archline.certificates.constants import read as constant_text
 from archline.expr.text import format_expression
 from archline.language import syntax as s
@@ -16,7 +16,7 @@ from archline.language.parser import parse_expression, parse_fact_list
 from archline.records import field, record
 
 MAX_POWER, _MAX_TERMS = 12, 500
-ONE, HALF = rational(1), rational(Fraction(1, 2))
+ONE, HALF = make_rational(1), make_rational(Fraction(1, 2))
 
 
 @record
@@ -63,7 +63,7 @@ class Term:
 Sum: TypeAlias = dict[Term, Number]
 
 
-def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
+def add_terms(parts: Iterable[tuple[Term, Number]]) -> Sum:
     """Return a sum with like terms added. Raises RejectedError if it is too long."""
     result: Sum = {}
     for term, value in parts:
@@ -73,35 +73,35 @@ def total(parts: Iterable[tuple[Term, Number]]) -> Sum:
     return {term: value for term, value in result.items() if not value.is_zero}
 
 
-def plus(a: Sum, b: Sum, sign: int = 1) -> Sum:
+def add_sums(a: Sum, b: Sum, sign: int = 1) -> Sum:
     """Return the sum of two sums, or the difference with the sign -1."""
-    return total([*a.items(), *((term, value * rational(sign)) for term, value in b.items())])
+    return add_terms([*a.items(), *((term, value * make_rational(sign)) for term, value in b.items())])
 
 
-def product(a: Sum, b: Sum) -> Sum:
+def multiply_sums(a: Sum, b: Sum) -> Sum:
     """Return a*b. Raises RejectedError if it is too long."""
     if len(a) * len(b) > _MAX_TERMS:
         raise RejectedError("a sum is too long to check")
-    return total((x * y, c * d) for x, c in a.items() for y, d in b.items())
+    return add_terms((x * y, c * d) for x, c in a.items() for y, d in b.items())
 
 
-def shifted(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
+def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> Sum:
     """Expand a term with each factor as its minimum plus more; the result has the excesses as factors."""
     result = {Term(): value}
     for factor, by in term.powers:
         factor_power = Term(frozenset([(factor, by)]))
         if factor not in least:
-            result = product(result, {factor_power: ONE})
+            result = multiply_sums(result, {factor_power: ONE})
             continue
         whole = by.fraction
         if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
             raise RejectedError("a factor to such a power cannot be written as a sum")
         sum_ = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
-        result = reduce(product, [sum_] * int(whole), result)
+        result = reduce(multiply_sums, [sum_] * int(whole), result)
     return result
 
 
-def single(value: Sum) -> tuple[Term, Number] | None:
+def find_single_term(value: Sum) -> tuple[Term, Number] | None:
     """Return the term and coefficient of a sum of one term, else None."""
     return next(iter(value.items())) if len(value) == 1 else None
 
@@ -110,31 +110,33 @@ def expand(expr: s.Expr) -> Sum:
     """Return the sum of an expression, at every point where all its parts have a value. Raises RejectedError."""
     if not s.names(expr):
         with suppress(RejectedError):
-            return total([(Term(), constant(expr))])
+            return add_terms([(Term(), evaluate_constant(expr))])
     match expr:
         case s.Unary(op="-", operand=operand):
-            return plus({}, expand(operand), -1)
+            return add_sums({}, expand(operand), -1)
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            return plus(expand(left), expand(right), 1 if op == "+" else -1)
+            return add_sums(expand(left), expand(right), 1 if op == "+" else -1)
         case s.Binary(op="*", left=left, right=right):
-            return product(expand(left), expand(right))
+            return multiply_sums(expand(left), expand(right))
         case s.Binary(op="/", left=left, right=right):
-            return product(expand(left), _power(right, rational(-1)))
+            return multiply_sums(expand(left), _expand_power(right, make_rational(-1)))
         case s.Binary(op="^", left=left, right=right) if not s.names(right):
-            return _power(left, constant(right))
-        case s.Binary(op="^", left=left, right=right) if not s.names(left) and (found := _exponential(left, right)):
+            return _expand_power(left, evaluate_constant(right))
+        case s.Binary(op="^", left=left, right=right) if not s.names(left) and (
+            found := _expand_exponential(left, right)
+        ):
             return found
         case s.Call(function="sqrt", arguments=(inner,)):
-            return _power(inner, HALF)
+            return _expand_power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
             return expand(inner)
         case _:
-            return _alone(expr, _key(expr), ONE)
+            return _make_single_factor(expr, _make_key(expr), ONE)
 
 
-def _exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
+def _expand_exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
     """Return b^(c*n + d) as b^d times the power c*log2(b) of 2^n; None if the exponent is not such a sum."""
-    value, result, coefficient = constant(base), Term(), ONE
+    value, result, coefficient = evaluate_constant(base), Term(), ONE
     if value.sign <= 0:
         return None
     for term, times in expand(exponent).items():
@@ -149,20 +151,20 @@ def _exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
     return {result: coefficient}
 
 
-def _power(base: s.Expr, by: Number) -> Sum:
+def _expand_power(base: s.Expr, by: Number) -> Sum:
     value, whole = expand(base), by.fraction
-    term = single(value)
+    term = find_single_term(value)
     if whole is not None and whole.denominator == 1:
         if term is not None:
             return {term[0] ** by: power(term[1], by)}
         if 0 <= whole <= MAX_POWER:
-            return reduce(product, [value] * int(whole), {Term(): ONE})
+            return reduce(multiply_sums, [value] * int(whole), {Term(): ONE})
     elif term is not None and (_is_positive(value) or (term[1] == ONE and term[0].alone is not None)):
         return {term[0] ** by: power(term[1], by)}
-    return _alone(base, ("sum", frozenset(value.items())), by)
+    return _make_single_factor(base, ("sum", frozenset(value.items())), by)
 
 
-def _alone(expr: s.Expr, key: object, by: Number) -> Sum:
+def _make_single_factor(expr: s.Expr, key: object, by: Number) -> Sum:
     return {Term(frozenset([(Factor(key, expr), by)])): ONE}
 
 
@@ -173,27 +175,27 @@ def _is_positive(value: Sum) -> bool:
     return atoms and all(coefficient.sign > 0 for coefficient in value.values())
 
 
-def _key(expr: s.Expr) -> object:
+def _make_key(expr: s.Expr) -> object:
     match expr:
         case s.Name(id=name) if name != "pi":
             return name
         case s.Call(function="min" | "max" as function, arguments=arguments):
-            return function, frozenset(_items(argument) for argument in arguments)
+            return function, frozenset(_make_items_key(argument) for argument in arguments)
         case s.Call(function="floor" | "ceil" | "abs" | "log2" | "log" as function, arguments=(inner,)):
-            return function, _items(inner)
+            return function, _make_items_key(inner)
         case s.Binary(op="//"):
-            return "floor", _items(quotient(expr))
+            return "floor", _make_items_key(make_quotient(expr))
         case s.Binary(op="%" | "^" as op, left=left, right=right):
-            return op, _items(left), _items(right)
+            return op, _make_items_key(left), _make_items_key(right)
         case _:
             raise RejectedError(f"`{format_expression(expr)}` is not an expression in sizes")
 
 
-def _items(expr: s.Expr) -> object:
+def _make_items_key(expr: s.Expr) -> object:
     return frozenset(expand(expr).items())
 
 
-def quotient(expr: s.Binary) -> s.Expr:
+def make_quotient(expr: s.Binary) -> s.Expr:
     """Return left/right of left//right."""
     return s.Binary("/", expr.left, expr.right, span=expr.span)
 
@@ -207,9 +209,9 @@ def read(data: Mapping[str, str]) -> Term:
 def _read(text: str) -> Term:
     expr = parse_expression(text)
     value = expand(expr)
-    single_term = single(value)
+    single_term = find_single_term(value)
     if single_term is None:
-        (term,) = _alone(expr, ("sum", frozenset(value.items())), ONE)
+        (term,) = _make_single_factor(expr, ("sum", frozenset(value.items())), ONE)
         return term
     if single_term[1] != ONE:
         raise RejectedError(f"`{text}` is not a factor")
@@ -247,33 +249,33 @@ class Facts:
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self.facts):
             raise RejectedError(f"there is no fact {index}")
         if index not in self._known:
-            self._known[index] = list(_comparisons(self.facts[index]))
+            self._known[index] = list(_iterate_comparisons(self.facts[index]))
         return self._known[index]
 
 
-def _comparisons(fact: s.Fact) -> Iterator[Comparison]:
+def _iterate_comparisons(fact: s.Fact) -> Iterator[Comparison]:
     match fact:
         case s.Binary(op="and", left=left, right=right):
-            yield from _comparisons(left)
-            yield from _comparisons(right)
+            yield from _iterate_comparisons(left)
+            yield from _iterate_comparisons(right)
         case s.Binary(op="==" | "<=" | "<" | ">=" | ">" as op, left=left, right=right):
             if op in ("==", "<=", "<"):
-                yield _comparison(left, right)
+                yield _make_comparison(left, right)
             if op in ("==", ">=", ">"):
-                yield _comparison(right, left)
+                yield _make_comparison(right, left)
         case s.Divides(divisor=divisor, value=value):
-            yield _comparison(divisor, value, (divisor, value))
+            yield _make_comparison(divisor, value, (divisor, value))
         case s.IsPower(value=value, base=base) if _at_least_one(base):
-            yield _brought(plus(expand(value), {Term(): ONE}, -1), (value, base))
+            yield _separate_signs(add_sums(expand(value), {Term(): ONE}, -1), (value, base))
         case _:
             pass
 
 
-def _comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] = ()) -> Comparison:
-    return _brought(plus(expand(large), expand(small), -1), (small, large), positive)
+def _make_comparison(small: s.Expr, large: s.Expr, positive: tuple[s.Expr, ...] = ()) -> Comparison:
+    return _separate_signs(add_sums(expand(large), expand(small), -1), (small, large), positive)
 
 
-def _brought(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] = ()) -> Comparison:
+def _separate_signs(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] = ()) -> Comparison:
     """Return the comparison 0 <= gap, with each term on the side where it is positive."""
     return Comparison(
         {term: -value for term, value in gap.items() if value.sign < 0},
@@ -284,4 +286,4 @@ def _brought(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr, ...] =
 
 
 def _at_least_one(base: s.Expr) -> bool:
-    return isinstance(base, s.Name) or (not s.names(base) and rational(1) <= constant(base))
+    return isinstance(base, s.Name) or (not s.names(base) and make_rational(1) <= evaluate_constant(base))

@@ -66,7 +66,7 @@ def sort_by_cache(*costs: Cost) -> list[Bound]:
     return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
 
 
-def written(costs: Costs) -> list[str]:
+def write_costs(costs: Costs) -> list[str]:
     """Write the known costs, one text for each metric or regime."""
     texts: list[str] = []
     for cost in costs:
@@ -79,7 +79,7 @@ def written(costs: Costs) -> list[str]:
     return sorted(texts)
 
 
-def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]]]:
+def read_entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]]]:
     """Read the entries of a baseline by algorithm, and accepted findings with lines. Raises ArchlineError (AL442)."""
     try:
         source = Source(file, Path(file).read_text(encoding="utf-8"))
@@ -107,21 +107,21 @@ def entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[str]]
     return result, accepted
 
 
-def below(file: str, path: str) -> str:
+def make_relative(file: str, path: str) -> str:
     """Return a path relative to the folder of a baseline."""
     return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
 
 
-def lines(file: str) -> Iterator[tuple[str, str]]:
+def iterate_lines(file: str) -> Iterator[tuple[str, str]]:
     """Yield (subject, line) for the lines of a baseline: `gemv.algo::gemv`. Raises ArchlineError (AL442)."""
-    by_algorithm, accepted = entries(file)
+    by_algorithm, accepted = read_entries(file)
     for key, entry in by_algorithm.items():
         yield from ((key, f"{key}({', '.join(entry.sizes)})  {text}") for text in (*entry.programs, *entry.costs))
     for _, match in accepted:
         yield match["path"] + (f"::{match['name']}" if match["name"] else ""), match[0]
 
 
-def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
+def group_by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
     """Group texts by metric."""
     groups: dict[str, list[str]] = {}
     for text in texts:
@@ -129,26 +129,30 @@ def by_metric(texts: Iterable[str]) -> dict[str, list[str]]:
     return groups
 
 
-def recorded(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
+def read_cost(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
     """Read a written cost, in the names of a scope. Raises ArchlineError, NotStaticError, KeyError."""
     bounds: list[tuple[Poly, Poly]] = []
     by_cache: list[Bound] = []
     for text in texts:
         body, _, when = text.partition(" when ")
-        ends = {fact.op: _value(fact.right, scope, text) for fact in parse_facts(body) if isinstance(fact, s.Binary)}
+        ends = {
+            fact.op: _read_bound(fact.right, scope, text) for fact in parse_facts(body) if isinstance(fact, s.Binary)
+        }
         lower, upper = (ends[sign] if sign in ends else ends["=="] for sign in (">=", "<="))
         bounds.append((lower, upper))
         if when:
             facts = [fact for fact in parse_facts(when) if isinstance(fact, s.Binary)]
-            needs = tuple(_value(fact.left, scope, text) - _value(fact.right, scope, text) for fact in facts)
-            by_cache.append(Bound("upper", upper, Region(needs, written=partial(tuple, [b.joined("and", facts)]))))
+            needs = tuple(_read_bound(fact.left, scope, text) - _read_bound(fact.right, scope, text) for fact in facts)
+            by_cache.append(
+                Bound("upper", upper, Region(needs, written=partial(tuple, [b.join_conditions("and", facts)])))
+            )
     lower, upper = bounds[0]
     cost = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, bounds=tuple(by_cache))
     general = sort_by_cache(cost)[-1:]
     return replace(cost, status="bounded", upper=general[0].value) if general else cost
 
 
-def _value(expr: s.Expr, scope: Scope, text: str) -> Poly:
+def _read_bound(expr: s.Expr, scope: Scope, text: str) -> Poly:
     """Read a bound in a text. Raises NotStaticError, and ArchlineError (AL442) for a name unknown to the scope."""
     try:
         return scope.facts.restore(static_value(expr, scope))

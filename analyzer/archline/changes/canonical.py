@@ -14,20 +14,20 @@ from functools import lru_cache
 
 from archline.expr.text import format_expression
 from archline.language import syntax as s
-from archline.language.call_graph import called, reachable
-from archline.language.format_statements import units
+from archline.language.call_graph import find_reachable, iterate_callees
+from archline.language.format_statements import iterate_logical_lines
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import field, record
 
 MAX_KNOWN = 4096
-ALGORITHM, SIZE, INDEX, OTHER = "f", "n", "i", "x"
+ALGORITHM_PREFIX, SIZE_PREFIX, INDEX_PREFIX, OTHER_PREFIX = "f", "n", "i", "x"
 """The first letters of canonical names."""
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b\(?")
 _LOCAL = re.compile(r"let (\w+)|local (\w+)")
 _INNER = re.compile(r"(?:parallel )?for (\w+) in |split .* as (\w+):$")
 Names = tuple[str, ...]
-New = Callable[[str], str]
+NewName = Callable[[str], str]
 """A function that returns the next name with this beginning."""
 
 
@@ -44,12 +44,12 @@ class Canonical:
         return self.text.partition("\n")[0]
 
 
-def renamed(text: str, names: Mapping[str, str]) -> str:
+def rename_text(text: str, names: Mapping[str, str]) -> str:
     """Replace names in a text; names of called algorithms are given with an opening bracket."""
     return _NAME.sub(lambda match: names.get(match[0], match[0]), text)
 
 
-def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
+def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> tuple[Names, Names]:
     """Match the sizes of two versions; also return facts where both versions take the same arrays.
 
     Sizes match that have the same name, or else the same place in an array of the same name. Without any match the same
@@ -79,47 +79,49 @@ def same_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) -> 
 
 
 @lru_cache(maxsize=MAX_KNOWN)
-def canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
+def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
     `like` holds names in the order of the sizes of another version; sizes with such names get its numbers.
     """
-    algorithms, externs = _reached(module, algorithm)
+    algorithms, externs = _find_reached(module, algorithm)
     nodes = s.nodes(tuple(reached.body for reached in algorithms))
-    new = _names({item.span.source.text for item in (*algorithms, *externs)})
-    numbered = {size: new(SIZE) for size in (like or module.signatures[algorithm].size_names)}
+    new = _make_name_generator({item.span.source.text for item in (*algorithms, *externs)})
+    numbered = {size: new(SIZE_PREFIX) for size in (like or module.signatures[algorithm].size_names)}
     # Implementations of collective operations are found by their names.
-    collectives = {item for node in nodes if isinstance(node, s.Communicate) for item in called(module, node)}
-    calls = {f"{reached.name}(": f"{new(ALGORITHM)}(" for reached in algorithms if reached not in collectives}
+    collectives = {item for node in nodes if isinstance(node, s.Communicate) for item in iterate_callees(module, node)}
+    calls = {f"{reached.name}(": f"{new(ALGORITHM_PREFIX)}(" for reached in algorithms if reached not in collectives}
     lines: list[str] = []
     sizes: dict[str, str] = {}
     for reached in algorithms:
         signature = module.signatures[reached]
         fixed_sizes = numbered if reached is algorithm else {}
-        names = {name: fixed_sizes.get(name) or new(SIZE) for name in signature.size_names}
-        names |= {name: new(INDEX) for name in signature.indices}
+        names = {name: fixed_sizes.get(name) or new(SIZE_PREFIX) for name in signature.size_names}
+        names |= {name: new(INDEX_PREFIX) for name in signature.indices}
         sizes = {canonical_name: name for name, canonical_name in names.items()} if reached is algorithm else sizes
         remaining = [part.name for part in reached.parameters] + [axis.name for axis in reached.grid]
-        names |= {name: new(OTHER) for name in remaining if name not in names}
-        lines += _lines(reached, {**names, **calls}, new)
-    lines += (line for extern in externs for line in _lines(extern, {}, new))
+        names |= {name: new(OTHER_PREFIX) for name in remaining if name not in names}
+        lines += _renamed_lines(reached, {**names, **calls}, new)
+    lines += (line for extern in externs for line in _renamed_lines(extern, {}, new))
     return Canonical("".join(f"{line}\n" for line in lines), sizes)
 
 
 def program_text(module: Module, algorithm: s.Algorithm) -> str:
     """Return the text of an algorithm in its own names, with all that it calls: a program of equal canonical form."""
-    return "".join(f"{line}\n" for items in _reached(module, algorithm) for item in items for line in _lines(item, {}))
+    return "".join(
+        f"{line}\n" for items in _find_reached(module, algorithm) for item in items for line in _renamed_lines(item, {})
+    )
 
 
-def _reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
+def _find_reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
     """Return the algorithm and all that a run of it may call, without parts that costs do not depend on."""
-    algorithms = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
+    algorithms = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
     calls = s.find(tuple(reached.body for reached in algorithms), s.Call)
     externs = dict.fromkeys(target for target in map(module.targets.get, calls) if isinstance(target, s.Extern))
     return algorithms, tuple(externs)
 
 
-def _names(texts: set[str]) -> New:
+def _make_name_generator(texts: set[str]) -> NewName:
     """Make a generator of canonical names that occur in none of the texts."""
     suffix, counts = "_", Counter[str]()
     while any(re.search(rf"\b[a-z][0-9]+{suffix}\b", text) for text in texts):
@@ -132,7 +134,7 @@ def _names(texts: set[str]) -> New:
     return make_name
 
 
-def _lines(item: s.Item, names: Mapping[str, str], new: New | None = None) -> Iterator[str]:
+def _renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
     """Yield the lines of an item under other names; its variables are named in order, each within its block."""
     item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
     # Words with another meaning in some places.
@@ -143,7 +145,7 @@ def _lines(item: s.Item, names: Mapping[str, str], new: New | None = None) -> It
         elif isinstance(node, s.Axis) and node.within is not None:
             fixed.add(node.within)
     scopes = [{name: new_name for name, new_name in names.items() if name not in fixed}]
-    for unit in units(item):
+    for unit in iterate_logical_lines(item):
         del scopes[unit.level + 1 :]
         text = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
         inner: dict[str, str] = {}
@@ -151,6 +153,6 @@ def _lines(item: s.Item, names: Mapping[str, str], new: New | None = None) -> It
             match = pattern.match(text)
             name = match and (match[1] or match[2])
             if new and name and name not in fixed:
-                scope[name] = new(OTHER)
+                scope[name] = new(OTHER_PREFIX)
         scopes.append(inner)
-        yield "    " * unit.level + renamed(text, ChainMap(*reversed(scopes)))
+        yield "    " * unit.level + rename_text(text, ChainMap(*reversed(scopes)))

@@ -18,13 +18,13 @@ from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, cost_text, whole_ends_at
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, by_metric, recorded, sort_by_cache, written
+from archline.changes.baseline import NO_BASELINE, group_by_metric, read_cost, sort_by_cache, write_costs
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
 from archline.claims.decide import with_cost_symbols
 from archline.claims.growth_claims import growth_text
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
-from archline.compare.orders import NO_VALUE, OrderVerdict, at_most
+from archline.compare.orders import NO_VALUE, OrderVerdict, decide_at_most
 from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
@@ -33,7 +33,7 @@ from archline.energy.subjects import AlgorithmSubject
 from archline.expr import build as b
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.growth.growths import Growth, decide_side
 from archline.ir.declarations import declared_scope
 from archline.ir.lower import Lowering
@@ -52,10 +52,10 @@ FURTHER = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "by
 """Further costs that models take, each with the cost that it moves with: a move in step with that one says nothing new.
 Additions and multiplications are the rest of the flops."""
 UNCHANGED: Move = r.EQUAL, None, None
-OF_BOUNDS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
-OF_COSTS = r.GREW, r.SHRANK
-OF_VALUES = *OF_COSTS, r.ROSE, r.FELL
-USUAL = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+BOUND_VERDICTS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
+COST_VERDICTS = r.GREW, r.SHRANK
+VALUE_VERDICTS = *COST_VERDICTS, r.ROSE, r.FELL
+USUAL_CACHE = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
 UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
 GRIDS = ((64, 8), (256, 8), (16, 4))
 """Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^CACHES lines."""
@@ -63,7 +63,7 @@ CACHES, BLOCK = 11, 8
 """The value of sizes that are no extents of arrays, such as those of blocks."""
 LARGER_CACHES = 32
 """The number of cache sizes that are tried, each twice the one before."""
-TRIED = 100
+MAX_TRIED_SIZES = 100
 MAX_REMAINDERS = 5_000
 """The number of sizes with different remainders at which two forms are compared, beyond each number in them."""
 """The number of sizes, each with several caches, at which a cost is compared after its bound moved."""
@@ -85,12 +85,12 @@ class RecordedSubject(AlgorithmSubject):
 
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
-        self.texts, self.unread = by_metric(texts), set[str]()
+        self.texts, self.unread = group_by_metric(texts), set[str]()
         scope = with_cost_symbols(declared_scope(algorithm.module, algorithm.node))
         metrics = {metric: Cost(metric, "unknown", None, None) for metric in (*latest.metrics, *self.texts)}
         for metric, lines in self.texts.items():
             try:
-                metrics[metric] = recorded(metric, lines, scope)
+                metrics[metric] = read_cost(metric, lines, scope)
             except (ArchlineError, NotStaticError, KeyError) as problem:
                 if isinstance(problem, ArchlineError) and problem.diagnostics[0].rule == NO_BASELINE:
                     raise
@@ -99,7 +99,7 @@ class RecordedSubject(AlgorithmSubject):
         self.report = DerivedCosts(algorithm.module, algorithm.node, costs, lambda: metrics["io"])
 
 
-def compared(
+def compare_versions(
     old: AlgorithmSubject | None, new: AlgorithmSubject | None, tolerance: Fraction, at: Sequence[Point]
 ) -> list[CostChange]:
     """Return the changes of each metric and of the facts about sizes; a new or removed algorithm lacks a side.
@@ -112,30 +112,32 @@ def compared(
     if all(sides) and len(fewer) == len(sides[0]):
         raise error(NO_VERSION, "the sizes of the two versions cannot be matched")
     changes: list[CostChange] = []
-    texts = {} if new is None else by_metric(written(new.report.costs))
+    texts = {} if new is None else group_by_metric(write_costs(new.report.costs))
     for metric in dict.fromkeys(name for side in (new, old) if side is not None for name in side.report.metrics):
-        before, after = _text(old, metric), _text(new, metric)
+        before, after = _format_cost(old, metric), _format_cost(new, metric)
         plain = CostChange(metric, r.EQUAL, before, after)
         if old is None or new is None or before is None or after is None:
-            changes.append(replace(plain, verdict=r.NEW if before is None else r.REMOVED))
+            changes.append(replace(plain, verdict=r.NEW_METRIC if before is None else r.REMOVED))
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             changes.append(replace(plain, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
             changes.append(replace(plain, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
         else:
-            changes += _Versions(old, new, metric, tolerance, at).find_changes(plain)
+            changes += _MetricVersions(old, new, metric, tolerance, at).find_changes(plain)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
         for metric in _list_further_metrics(old, new):
             moved = {change.verdict for change in changes if change.metric == FURTHER[metric]}.difference(UNMOVED)
-            further = _Versions(old, new, metric, tolerance, at, OF_COSTS if moved else OF_VALUES)
-            whole = _Versions(old, new, FURTHER[metric], tolerance, at)
-            shown = further.find_changes(CostChange(metric, r.EQUAL, _text(old, metric), _text(new, metric)))
+            further = _MetricVersions(old, new, metric, tolerance, at, COST_VERDICTS if moved else VALUE_VERDICTS)
+            whole = _MetricVersions(old, new, FURTHER[metric], tolerance, at)
+            shown = further.find_changes(
+                CostChange(metric, r.EQUAL, _format_cost(old, metric), _format_cost(new, metric))
+            )
             shown = [change for change in shown if change.verdict in further.verdicts]
             if not all(change.verdict in moved and further.keeps_step(change, whole) for change in shown):
                 changes += shown
         changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(more))] if more else []
         changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(fewer))] if fewer else []
-        before, after = _more_required(new.algorithm, old.algorithm), _more_required(old.algorithm, new.algorithm)
+        before, after = _find_added_facts(new.algorithm, old.algorithm), _find_added_facts(old.algorithm, new.algorithm)
         changes += [CostChange(r.WHERE, r.NOW_REQUIRES, new=after)] if after else []
         changes += [CostChange(r.WHERE, r.NO_LONGER_REQUIRES, old=before)] if before else []
     return changes
@@ -161,7 +163,7 @@ def _write_accesses(subject: AlgorithmSubject) -> str:
     return subject.name
 
 
-def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
+def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
     """Format a cost in one line; None if there is none."""
     if subject is None or metric not in (*subject.report.metrics, *FURTHER):
         return None
@@ -174,16 +176,16 @@ def _text(subject: AlgorithmSubject | None, metric: str) -> str | None:
     return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
 
-def _more_required(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
+def _find_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -> str:
     """Return the facts of the second that some sizes which the first takes do not satisfy."""
     facts, signature = second.node.where, first.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
     taken = list(replace(sizes, constants=constants_of(*facts)).points())
-    return ", ".join(format_fact(fact) for fact in facts if any(holds(fact, point) is False for point in taken))
+    return ", ".join(format_fact(fact) for fact in facts if any(evaluate_fact(fact, point) is False for point in taken))
 
 
 @record(eq=False)
-class _Versions:
+class _MetricVersions:
     """The derived costs of two versions in one metric; values are searched for that show one of the `verdicts`."""
 
     old: AlgorithmSubject
@@ -191,7 +193,7 @@ class _Versions:
     metric: str
     tolerance: Fraction
     at: Sequence[Point]
-    verdicts: Sequence[str] = OF_VALUES
+    verdicts: Sequence[str] = VALUE_VERDICTS
 
     def find_changes(self, plain: CostChange) -> list[CostChange]:
         """Find what changed, with a remark on changes without a proof if the time is up."""
@@ -212,10 +214,10 @@ class _Versions:
             bounds = sort_by_cache(old, new) if self.metric not in FURTHER else []
             conditions = {bound.where.when: bound.where for bound in bounds}
             last = next(reversed(conditions), "")
-            changes = [*self._explained(plain, self._moves_of_whole(), *self._whole)]
+            changes = [*self._explain_moves(plain, self._moves_of_whole(), *self._whole)]
             changes += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
         changed = [change for change in changes if change.verdict not in UNMOVED]
-        changed = changed or list(self._of_values(plain))
+        changed = changed or list(self._compare_values(plain))
         if not changed:
             return [next((change for change in changes if change.verdict != r.EQUAL), plain)]
         # Written bounds need not show all of the derived growth.
@@ -233,10 +235,10 @@ class _Versions:
         bound of the older version may only rise, that of the newer one only fall. All regions share one lower bound,
         which is compared in the last one.
         """
-        old, new, sizes = self._amounts(region.facts)
-        (olds, of_old), (news, of_new) = (_bounds_in(amount, region.when, sizes) for amount in (old, new))
-        falls = of_new and not _some_at_most(olds[of_old:], news[0], sizes)
-        rises = of_old and not _some_at_most(news[of_new:], olds[0], sizes)
+        old, new, sizes = self._build_amounts(region.facts)
+        (olds, of_old), (news, of_new) = (_find_bounds_in(amount, region.when, sizes) for amount in (old, new))
+        falls = of_new and not _is_any_at_most(olds[of_old:], news[0], sizes)
+        rises = of_old and not _is_any_at_most(news[of_new:], olds[0], sizes)
         if not rises and not falls:
             return
         before, after = (
@@ -244,21 +246,23 @@ class _Versions:
         )
         shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
-        for change in self._explained(shown, _moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower):
+        for change in self._explain_moves(
+            shown, _find_moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower
+        ):
             if (rises or change.verdict not in r.RISES) and (falls or change.verdict not in r.FALLS):
                 yield change
 
     def _moves_of_whole(self) -> list[Move]:
         """Compare whole costs by values at realistic sizes; without conditions on the cache by proofs too."""
         old, new, sizes = self._whole
-        proved = [] if old.cost.by_cache or new.cost.by_cache else _moves(old, new, sizes)
-        moves = {move[0]: move for move in proved if move[0] in OF_COSTS}
+        proved = [] if old.cost.by_cache or new.cost.by_cache else _find_moves(old, new, sizes)
+        moves = {move[0]: move for move in proved if move[0] in COST_VERDICTS}
         for point in self._realistic:
-            left = [x for x in OF_COSTS if x not in moves and self._may_show(x, point)]
+            left = [x for x in COST_VERDICTS if x not in moves and self._may_show(x, point)]
             if left and (values := self._values_at(point)):
-                shown = [x for x in left if _shows(x, *values, Fraction(1), False)]
-                moves |= {verdict: (verdict, r.SHOWN, point) for verdict in shown if self._has_runs(point)}
-            if len(moves) == len(OF_COSTS):
+                shown = [x for x in left if _is_shown_by_values(x, *values, Fraction(1), False)]
+                moves |= {verdict: (verdict, r.AT_SHOWN_SIZES, point) for verdict in shown if self._has_runs(point)}
+            if len(moves) == len(COST_VERDICTS):
                 break
         return [*moves.values()] or proved
 
@@ -278,31 +282,31 @@ class _Versions:
                 values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
                 yield {name: bounds[name].nearest(value) for name, value in values.items()}
 
-        grids = [*((at, USUAL_SIZE, USUAL["L"]) for at in self.at), *(({}, *grid) for grid in GRIDS)]
+        grids = [*((at, USUAL_SIZE, USUAL_CACHE["L"]) for at in self.at), *(({}, *grid) for grid in GRIDS)]
         points = chain(*map(self._with_caches, sizes.interest), *starmap(iterate_caches, grids))
         return LazyList(filter(sizes.allowed, points))
 
-    def _of_values(self, plain: CostChange) -> Iterator[CostChange]:
+    def _compare_values(self, plain: CostChange) -> Iterator[CostChange]:
         """Yield the change of values at sizes of interest, which may differ where forms are equal."""
         *whole, sizes = self._whole
         if not all(amount.cost.ends and amount.cost.status == "bounded" for amount in whole):
             return
         for verdict in self.verdicts:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
-            shown = replace(plain, verdict=verdict, extent=r.SHOWN)
+            shown = replace(plain, verdict=verdict, extent=r.AT_SHOWN_SIZES)
             change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
             if change.values is not None:
                 yield change
                 return
 
-    def _explained(
+    def _explain_moves(
         self, shown: CostChange, moves: Sequence[Move], old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
         """Explain how two costs moved, with values that show it; `lower` bounds count too."""
         for verdict, extent, point in moves:
             change, factor = replace(shown, verdict=verdict, extent=extent), Fraction(1)
             if self.tolerance and verdict in r.RISES:
-                within = self._within(verdict, old, new, sizes)
+                within = self._decide_tolerance(verdict, old, new, sizes)
                 if within.outcome == "holds":
                     change = replace(change, tolerance=percent(self.tolerance))
                 else:
@@ -332,18 +336,22 @@ class _Versions:
             usual, last = ([*chain.from_iterable(map(self._with_caches, trials))] for trials in (usual, last))
         # A bound moved if forms show it, too, which have values far sooner.
         of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
-        more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), TRIED))) if of_bound else ()
+        more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), MAX_TRIED_SIZES))) if of_bound else ()
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
             trials = chain(usual, self._realistic, last, more, self._at_remainders() if of_bound else ())
             for trial in filter(sizes.allowed, trials):
                 forms = self._values_at(trial, by_forms=True) if of_bound else None
-                may = forms and _shows(verdict, *forms, share, lower) if of_bound else self._may_show(verdict, trial)
+                may = (
+                    forms and _is_shown_by_values(verdict, *forms, share, lower)
+                    if of_bound
+                    else self._may_show(verdict, trial)
+                )
                 values = self._values_at(trial) if may else None
-                if values is not None and _shows(verdict, *values, share, lower) and self._has_runs(trial):
-                    change = replace(change, at=_texts(trial), values=_both(*values))
-                    whole = dict(zip((r.ROSE, r.FELL), OF_COSTS, strict=True)).get(verdict)
-                    if whole and change.tolerance is None and _shows(whole, *values, least, False):
-                        change = replace(change, verdict=whole, extent=r.SHOWN)
+                if values is not None and _is_shown_by_values(verdict, *values, share, lower) and self._has_runs(trial):
+                    change = replace(change, at=_format_sizes(trial), values=_format_both(*values))
+                    whole = dict(zip((r.ROSE, r.FELL), COST_VERDICTS, strict=True)).get(verdict)
+                    if whole and change.tolerance is None and _is_shown_by_values(whole, *values, least, False):
+                        change = replace(change, verdict=whole, extent=r.AT_SHOWN_SIZES)
                     break
             if change.values is not None:
                 break
@@ -357,10 +365,10 @@ class _Versions:
             None,
         )
         at = change.at or {}
-        if first is not None and wide and any(at.get(name) != text for name, text in _texts(first).items()):
+        if first is not None and wide and any(at.get(name) != text for name, text in _format_sizes(first).items()):
             values = self._values_at(first)
             assert values is not None
-            change = replace(change, asked={"at": _texts(first), **_both(*values)})
+            change = replace(change, asked={"at": _format_sizes(first), **_format_both(*values)})
         return change
 
     def _at_remainders(self) -> Iterator[Point]:
@@ -391,7 +399,7 @@ class _Versions:
 
     @cached_property
     def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
-        return self._amounts(())
+        return self._build_amounts(())
 
     def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
         """Evaluate both costs, or their forms alone, as written costs have them; None if one has no value."""
@@ -402,11 +410,11 @@ class _Versions:
         with suppress(*NO_VALUE):
             old, new, _ = self._whole
             sides = (old, by_forms or isinstance(self.old, RecordedSubject)), (new, by_forms)
-            before, after = (_of_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
+            before, after = (_evaluate_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
             return before, after
         return None
 
-    def keeps_step(self, change: CostChange, whole: _Versions) -> bool:
+    def keeps_step(self, change: CostChange, whole: _MetricVersions) -> bool:
         """Whether the values of a change show no larger move, in proportion, than those of another cost there."""
         point = {name: int(value) for name, value in (change.at or {}).items()}
         values, wholes = self._values_at(point), whole._values_at(point)
@@ -417,7 +425,7 @@ class _Versions:
 
     def _may_show(self, verdict: str, point: Point) -> bool:
         """Whether values may show that the cost grew, or shrank: its least value did, which is found far sooner."""
-        least = self._least_at(tuple(point.items())) if verdict in OF_COSTS else None
+        least = self._least_at(tuple(point.items())) if verdict in COST_VERDICTS else None
         return least is None or (least[0] < least[1] if verdict == r.GREW else least[0] > least[1])
 
     @memoised
@@ -432,7 +440,7 @@ class _Versions:
     def _has_runs(self, point: Point) -> bool:
         return all(side.has_runs(side.at(point)) for side in self._whole[:2])
 
-    def _amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
+    def _build_amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Return both costs, and the sizes that both allow under further facts, as a claim about both reads them."""
         sides = [f"{self.metric}({subject.name})" for subject in (self.old, self.new)]
         left, right = (b.call(self.metric, b.name(subject.name)) for subject in (self.new, self.old))
@@ -442,23 +450,27 @@ class _Versions:
         for side in (claim.left, claim.right):
             about.formula(side)
         sizes = about.sizes()
-        return about.amounts[sides[0]], about.amounts[sides[1]], replace(sizes, interest=tuple(self._interest(sizes)))
+        return (
+            about.amounts[sides[0]],
+            about.amounts[sides[1]],
+            replace(sizes, interest=tuple(self._sizes_of_interest(sizes))),
+        )
 
-    def _interest(self, sizes: Sizes) -> Iterator[Point]:
+    def _sizes_of_interest(self, sizes: Sizes) -> Iterator[Point]:
         """Yield the requested sizes, then usual ones; the first cache that facts allow."""
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
-        usual = {name: within.nearest(USUAL.get(name, USUAL_SIZE)) for name, within in bounds.items()}
-        for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL.keys()), {}):
+        usual = {name: within.nearest(USUAL_CACHE.get(name, USUAL_SIZE)) for name, within in bounds.items()}
+        for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL_CACHE.keys()), {}):
             point = {name: requested.get(name, value) for name, value in usual.items()}
             larger = range(LARGER_CACHES) if "Z" in usual.keys() - requested.keys() else ()
             caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
             yield from islice(filter(sizes.allowed, caches), 1)
 
-    def _within(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
+    def _decide_tolerance(self, verdict: str, old: SizedCost, new: SizedCost, sizes: Sizes) -> OrderVerdict:
         """Decide whether a cost stays within the tolerance of its former minimum, or its bound of the former bound."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
-        return at_most(new, _exactly(old, before.scaled(1 + self.tolerance)), sizes)
+        return decide_at_most(new, _as_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
 
 
 def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequence[s.Fact]) -> str | None:
@@ -476,7 +488,7 @@ def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequ
     return r.verdict_of_whole(moves or {r.EQUAL}) if olds and news else None
 
 
-def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
+def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
     """Whether values show a change, a rise to `least` times the cost or its bound, which may be the `lower` one."""
     if verdict in r.FALLS:
         before, after, verdict = after, before, r.RISES[r.FALLS.index(verdict)]
@@ -487,25 +499,25 @@ def _shows(verdict: str, before: Interval, after: Interval, least: Fraction, low
     return verdict != r.GREW or after.lower > max(before.upper, least * before.lower)
 
 
-def _moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
+def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
     """Return how a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if is_same and (old.cost.exact or not old.cost.ends):
         return [UNCHANGED]
-    rises, falls = at_most(new, old, sizes, "<="), at_most(new, old, sizes, ">=")
+    rises, falls = decide_at_most(new, old, sizes, "<="), decide_at_most(new, old, sizes, ">=")
     if rises.outcome == falls.outcome == "holds":
         return [(r.OTHER_FORM, None, None)]
     moves: list[Move] = []
     for verdict, shown, contrary, strict in ((r.GREW, rises, falls, ">"), (r.SHRANK, falls, rises, "<")):
         if shown.outcome == "fails":
-            extent = r.SOMEWHERE if contrary.outcome == "holds" else r.SHOWN
-            if extent == r.SOMEWHERE and at_most(new, old, sizes, strict).outcome == "holds":
+            extent = r.SOMEWHERE if contrary.outcome == "holds" else r.AT_SHOWN_SIZES
+            if extent == r.SOMEWHERE and decide_at_most(new, old, sizes, strict).outcome == "holds":
                 extent = r.EVERYWHERE
             moves.append((verdict, extent, shown.point))
-    return moves or ([UNCHANGED] if is_same else _moves_of_bounds(old, new, sizes, lower))
+    return moves or ([UNCHANGED] if is_same else _find_moves_of_bounds(old, new, sizes, lower))
 
 
-def _moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
+def _find_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) -> list[Move]:
     """Return how bounds moved: the upper one, else the lower one. Rose, if nothing is shown."""
     if old.cost.exact and new.cost.exact:
         return [(r.ROSE, None, None)]
@@ -513,17 +525,17 @@ def _moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool) 
     for before, after in ends:
         assert before is not None
         assert after is not None
-        moves = _moves(_exactly(old, before), _exactly(new, after), sizes)
+        moves = _find_moves(_as_exact_cost(old, before), _as_exact_cost(new, after), sizes)
         if moves[0][0] not in (r.EQUAL, r.OTHER_FORM):
-            return [(OF_BOUNDS[verdict], None, point) for verdict, _, point in moves]
+            return [(BOUND_VERDICTS[verdict], None, point) for verdict, _, point in moves]
     return [(r.OTHER_FORM, None, None)]
 
 
-def _exactly(amount: SizedCost, bound: Poly) -> SizedCost:
+def _as_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 
-def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
+def _find_bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCost], bool]:
     """Return the bounds of a cost in the regime of a condition, and whether the first one is that of the regime.
 
     Bounds of larger caches may hold there too, those of the largest first.
@@ -538,26 +550,26 @@ def _bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[SizedCo
     return [replace(amount, cost=cost_in_regime) for cost_in_regime in costs], at is not None
 
 
-def _some_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -> bool:
+def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes) -> bool:
     """Whether the upper bound of any of some costs is at most that of another."""
     ends = ((bound.cost.upper, limit.cost.upper) for bound in bounds)
     return any(
-        at_most(_exactly(limit, upper), _exactly(limit, maximum), sizes).outcome == "holds"
+        decide_at_most(_as_exact_cost(limit, upper), _as_exact_cost(limit, maximum), sizes).outcome == "holds"
         for upper, maximum in ends
         if upper is not None and maximum is not None
     )
 
 
-def _of_forms(amount: SizedCost, point: Point) -> Interval:
+def _evaluate_forms(amount: SizedCost, point: Point) -> Interval:
     """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
     forms = replace(amount.cost, ends=None, at_most=(), at_least=())
     return Interval(*whole_ends_at(forms, amount.at(point)))
 
 
-def _texts(point: Point) -> dict[str, str]:
+def _format_sizes(point: Point) -> dict[str, str]:
     return {name: str(value) for name, value in point.items()}
 
 
-def _both(old: Interval, new: Interval) -> dict[str, str]:
+def _format_both(old: Interval, new: Interval) -> dict[str, str]:
     sides = (" to ".join(dict.fromkeys(map(str, (value.lower, value.upper)))) for value in (old, new))
     return dict(zip(("old", "new"), sides, strict=True))

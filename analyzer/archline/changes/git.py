@@ -29,17 +29,21 @@ SUFFIX = ".algo"
 PLAIN_FILES = (b"100644", b"100755")
 
 
-def programs(folder: Path, revision: str) -> dict[str, bytes]:
+def read_programs(folder: Path, revision: str) -> dict[str, bytes]:
     """Read the programs below a folder at a revision, by their paths from there. Raises ArchlineError (AL441)."""
-    prefix = _require(folder, "rev-parse", "--show-prefix").decode().removesuffix("\n")
-    commit = _commit(folder, revision)
+    prefix = _run_required(folder, "rev-parse", "--show-prefix").decode().removesuffix("\n")
+    commit = _find_commit(folder, revision)
     result: dict[str, bytes] = {}
-    for entry in _require(folder, "ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix or ".").split(b"\0")[:-1]:
+    for entry in _run_required(folder, "ls-tree", "-r", "-z", "--full-tree", commit, "--", prefix or ".").split(b"\0")[
+        :-1
+    ]:
         about, _, name = entry.partition(b"\t")
         mode, _, digest = about.split(b" ")
         if name.endswith(SUFFIX.encode()) and mode in PLAIN_FILES:
             result[os.fsdecode(name).removeprefix(prefix)] = digest
-    contents = _require(folder, "cat-file", "--batch", given=b"".join(digest + b"\n" for digest in result.values()))
+    contents = _run_required(
+        folder, "cat-file", "--batch", given=b"".join(digest + b"\n" for digest in result.values())
+    )
     for path in result:
         header, _, rest = contents.partition(b"\n")
         size = int(header.split(b" ")[2])
@@ -47,50 +51,50 @@ def programs(folder: Path, revision: str) -> dict[str, bytes]:
     return result
 
 
-def present(folder: Path) -> list[str]:
+def list_programs(folder: Path) -> list[str]:
     """List the programs below a folder of the work tree, except ignored ones."""
-    listed = _require(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+    listed = _run_required(folder, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
     names = sorted({os.fsdecode(name) for name in listed.split(b"\0")})
     # Links are excluded: in revisions they are files of a kind of their own.
     plain = (name for name in names if name.endswith(SUFFIX) and not (folder / name).is_symlink())
     return [name for name in plain if (folder / name).is_file()]
 
 
-def merge_base(folder: Path, one: str, other: str) -> str:
+def find_merge_base(folder: Path, one: str, other: str) -> str:
     """Return the last commit that two revisions have in common. Raises ArchlineError (AL441)."""
-    answer = _git(folder, "merge-base", _commit(folder, one), _commit(folder, other))
-    return _line(folder, answer, f"`{one}` and `{other}` have no commit in common")
+    answer = _run_git(folder, "merge-base", _find_commit(folder, one), _find_commit(folder, other))
+    return _require_line(folder, answer, f"`{one}` and `{other}` have no commit in common")
 
 
-def _commit(folder: Path, revision: str) -> str:
+def _find_commit(folder: Path, revision: str) -> str:
     """Return the commit of a revision. Raises ArchlineError (AL441)."""
-    _require(folder, "rev-parse", "--git-dir")
+    _run_required(folder, "rev-parse", "--git-dir")
     # A revision that begins with `-` would be an option.
     usable = revision and not revision.startswith("-") and "\0" not in revision
-    answer = _git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") if usable else None
-    return _line(folder, answer, f"`{revision}` is not a file, a folder or a git revision")
+    answer = _run_git(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}") if usable else None
+    return _require_line(folder, answer, f"`{revision}` is not a file, a folder or a git revision")
 
 
-def _line(folder: Path, answer: bytes | None, problem: str) -> str:
+def _require_line(folder: Path, answer: bytes | None, problem: str) -> str:
     """Return the line that git answers. Raises ArchlineError (AL441) with the problem if there is none."""
     if answer:
         return answer.decode().strip()
-    if _git(folder, "rev-parse", "--is-shallow-repository") == b"true\n":
+    if _run_git(folder, "rev-parse", "--is-shallow-repository") == b"true\n":
         hint = "fetch all commits: `fetch-depth: 0` under actions/checkout, or `git fetch --unshallow`"
         raise error(NO_VERSION, f"{problem} in this shallow clone", hint=hint)
     raise error(NO_VERSION, problem, hint="`git log --all --oneline` lists revisions")
 
 
-def _require(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def _run_required(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
     """Run git and return its answer. Raises ArchlineError (AL441) if it fails."""
-    answer = _git(folder, *arguments, given=given)
+    answer = _run_git(folder, *arguments, given=given)
     if answer is None:
         hint = "name two folders, or go to a folder of the repository"
         raise error(NO_VERSION, f"no readable git repository at `{folder}`", hint=hint)
     return answer
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
+def _run_git(folder: Path, *arguments: str, given: bytes = b"") -> bytes | None:
     """Run git and return its answer; None if it fails. Raises ArchlineError (AL441) if git is not installed."""
     environment = {**os.environ, "GIT_OPTIONAL_LOCKS": "0"}
     try:

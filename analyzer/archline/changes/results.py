@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from archline.changes.canonical import renamed
+from archline.changes.canonical import rename_text
 from archline.claims import rules
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import Diagnostic, Rule, counted
+from archline.language.diagnostics import Diagnostic, Rule, format_count
 from archline.records import field, record, replace
 
 GREW, SHRANK, ROSE, FELL = "grew", "shrank", "bound rose", "bound fell"
 DIFFERS, BOUNDS_DIFFER, OTHER_BOUNDS = "differs", "bounds differ", "other bounds"
 """Verdicts on a whole cost: it, or its bound, rose at some sizes and fell at others; or only bounds moved."""
-BECAME_UNKNOWN, BECAME_KNOWN, NEW, REMOVED = "became unknown", "became known", "new", "removed"
+BECAME_UNKNOWN, BECAME_KNOWN, NEW_METRIC, REMOVED = "became unknown", "became known", "new", "removed"
 SIZES, NOW_TAKES, NO_LONGER_TAKES = "sizes", "now takes", "no longer takes"
 WHERE, NOW_REQUIRES, NO_LONGER_REQUIRES = "where", "now requires", "no longer requires"
 """Sizes, and facts about them, are no cost: their names in place of a metric, and their verdicts."""
 EQUAL, OTHER_FORM, UNKNOWN, IGNORED = "equal", "equal, other form", "unknown", "ignored"
 VERDICTS = (
-    *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW, REMOVED),
+    *(GREW, DIFFERS, BECAME_UNKNOWN, ROSE, BOUNDS_DIFFER, SHRANK, FELL, BECAME_KNOWN, NEW_METRIC, REMOVED),
     *(NOW_TAKES, NO_LONGER_TAKES, NOW_REQUIRES, NO_LONGER_REQUIRES, OTHER_BOUNDS, OTHER_FORM, EQUAL, UNKNOWN),
 )
 """In the order of reports: what fails comes first. UNKNOWN is a cost that neither version has.
 
 IGNORED is none: so summaries count the findings that comments ignore."""
-EVERYWHERE, SOMEWHERE, SHOWN = "at all sizes", "at some sizes", "at the sizes shown"
+EVERYWHERE, SOMEWHERE, AT_SHOWN_SIZES = "at all sizes", "at some sizes", "at the sizes shown"
 
 
 RISES, FALLS = (GREW, ROSE), (SHRANK, FELL)
-Both = Mapping[str, str | None]
+VersionTexts = Mapping[str, str | None]
 """Texts of both versions, `old` and `new`, or None."""
 
 
@@ -52,9 +52,9 @@ class CostChange:
     when: str | None = None
     extent: str | None = None
     at: Mapping[str, str] | None = None
-    values: Both | None = None
+    values: VersionTexts | None = None
     asked: Mapping[str, Any] | None = None
-    growth: Both = field(default_factory=lambda: {"old": None, "new": None})
+    growth: VersionTexts = field(default_factory=lambda: {"old": None, "new": None})
     order: str | None = None
     tolerance: str | None = None
     reason: str | None = None
@@ -80,7 +80,7 @@ class CostChange:
         """Return the change with other names of sizes."""
 
         def rename(text: str | None) -> str | None:
-            return None if text is None else renamed(text, names)
+            return None if text is None else rename_text(text, names)
 
         def rename_sizes(point: Mapping[str, str] | None) -> Mapping[str, str] | None:
             return None if point is None else {names.get(name, name): value for name, value in point.items()}
@@ -138,7 +138,7 @@ class VersionDifferences:
             alike.sort(key=lambda item: (VERDICTS.index(item.verdict), item.values is None))
             # Growth belongs to the whole cost.
             rest = [replace(item, growth={"old": None, "new": None}, order=None) for item in alike[1:]]
-            result += [alike[0], *rest] if self.in_full else [_of_cost(alike)]
+            result += [alike[0], *rest] if self.in_full else [_merge_changes(alike)]
         return tuple(result)
 
     @property
@@ -153,7 +153,7 @@ class VersionDifferences:
         return tuple(change for change in self.changes if change.verdict in verdicts and change.tolerance is None)
 
 
-def _values_text(at: Mapping[str, str], values: Both) -> str:
+def _values_text(at: Mapping[str, str], values: VersionTexts) -> str:
     """Format values as `8192 -> 12288 at n=64,m=64`, or `8192 as before at n=64,m=64`."""
     same = values["old"] == values["new"]
     text = f"{values['new']} as before" if same else f"{values['old']} -> {values['new']}"
@@ -188,7 +188,7 @@ def _least_size(change: CostChange) -> int:
     return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
 
 
-def _of_cost(changes: Sequence[CostChange]) -> CostChange:
+def _merge_changes(changes: Sequence[CostChange]) -> CostChange:
     """Merge the changes of a cost: the first rise and the first fall, larger sizes first, and the number of others."""
     verdict = verdict_of_whole({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
@@ -198,7 +198,7 @@ def _of_cost(changes: Sequence[CostChange]) -> CostChange:
     used = both if verdict in (DIFFERS, BOUNDS_DIFFER) else [first, *against]
     left, more = len(changes) - len(used), ""
     if left > 0:
-        more = f"under {counted(left, 'more condition')} on the cache, which `archline diff --all` shows"
+        more = f"under {format_count(left, 'more condition')} on the cache, which `archline diff --all` shows"
     used.sort(key=_least_size, reverse=True)
     if verdict == used[0].verdict:
         wheres = [f" where {change.when}" if change.when else "" for change in against]

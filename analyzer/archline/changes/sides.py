@@ -7,15 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from archline.changes.git import NO_VERSION, SUFFIX, merge_base, present, programs
+from archline.changes.git import NO_VERSION, SUFFIX, find_merge_base, list_programs, read_programs
 from archline.language.diagnostics import did_you_mean, error
-from archline.language.source import with_snapshot
+from archline.language.source import use_snapshot
 
 Side = Mapping[str, Path]
 """The paths from which programs are read, by their paths below the folder of the side."""
 
 
-def sides(
+def read_sides(
     base: str, head: str | None, stack: ExitStack, left_out: Callable[[Path], bool], within: Sequence[str] = ()
 ) -> tuple[Side, Side]:
     """Read both sides; the second is the work tree unless it is given. Raises ArchlineError (AL441).
@@ -32,18 +32,18 @@ def sides(
     files = [path for path in existing if path.is_file()]
     folder = next((path if path.is_dir() else path.parent for path in existing), Path())
     if name != base:
-        base = merge_base(folder, base, head if head is not None and not os.path.exists(head) else "HEAD")
+        base = find_merge_base(folder, base, head if head is not None and not os.path.exists(head) else "HEAD")
 
     def read_side(text: str) -> Side:
         root = Path(text)
         if root.is_file():
             return {root.name: root}
         if not os.path.exists(text):
-            return _of_revision(folder, text, stack)
+            return _read_revision(folder, text, stack)
         if all(map(os.path.exists, (base, head or "."))):
             names = [file.relative_to(root).as_posix() for file in sorted(root.rglob(f"*{SUFFIX}")) if file.is_file()]
         else:
-            names = present(root)
+            names = list_programs(root)
         return {file: root / file for file in names}
 
     old, new = read_side(base), read_side(head or ".")
@@ -74,9 +74,9 @@ def sides(
     return before, after
 
 
-def _of_revision(folder: Path, revision: str, stack: ExitStack) -> Side:
+def _read_revision(folder: Path, revision: str, stack: ExitStack) -> Side:
     """Read the programs of a revision, under paths as `git show` takes them."""
     start = f"{revision}:./{os.path.relpath(folder)}/".replace("/./", "/")
-    files = {f"{start}{path}": content for path, content in programs(folder, revision).items()}
-    stack.enter_context(with_snapshot(start, files))
+    files = {f"{start}{path}": content for path, content in read_programs(folder, revision).items()}
+    stack.enter_context(use_snapshot(start, files))
     return {path.removeprefix(start): Path(path) for path in files}

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
 from archline.analysis.communication.path_steps import PathStep
@@ -22,19 +22,19 @@ from archline.analysis.sampling import assumed
 from archline.claims.verdicts import Verdict, in_cases
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import same
+from archline.expr.tree import has_same_structure
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import some_fact_excluded, with_all
+from archline.ir.conditions import some_fact_excluded, with_all_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.recursive import inherited_facts
 from archline.ir.scope import Scope, known_value
 from archline.language import model
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import ArchlineError
-from archline.language.extra_facts import with_where
+from archline.language.extra_facts import add_where
 from archline.language.model import Module
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
 
 MAX_SPLITS = 3
@@ -63,7 +63,7 @@ class AlgorithmInCase:
 
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an algorithm is too long to derive its costs more than once."""
-    every = (algorithm, *reachable(module, algorithm))
+    every = (algorithm, *find_reachable(module, algorithm))
     return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
 
 
@@ -87,7 +87,7 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
         """Decide a claim by cases; keep the verdict `found` if they do not decide it."""
-        if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or late():
+        if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or is_out_of_time():
             return found
         for decide_cases in (self._by_axes, self._by_when):
             by_cases = decide_cases(ensures)
@@ -145,7 +145,7 @@ class ByCases:
             # The costs of the calls that it makes of itself would be derived under facts of the first one.
             return None
         try:
-            module, algorithm = with_where(self.module, self.algorithm, facts)
+            module, algorithm = add_where(self.module, self.algorithm, facts)
         except ArchlineError:
             return None
         return AlgorithmInCase(algorithm, declared_scope(module, algorithm))
@@ -154,7 +154,7 @@ class ByCases:
 def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
     """List the cases, extent 1 or at least 2, that the facts of a claim do not exclude."""
     scope = declared_scope(module, algorithm)
-    facts = with_all(scope.facts, ensures.when, scope)
+    facts = with_all_facts(scope.facts, ensures.when, scope)
     split = _split(s.Name(name, span=algorithm.span))
     size = facts.rewritten(name)
     several, one = not facts.nonnegative(1 - size), not facts.nonnegative(size - 2)
@@ -209,7 +209,7 @@ def _split(number: s.Expr) -> _Split:
             above, below = left, right
         case _:
             above, below = number, b.ONE
-    twice = b.number(2) if same(below, b.ONE) else b.product([b.number(2), below])
+    twice = b.number(2) if has_same_structure(below, b.ONE) else b.product([b.number(2), below])
     return _Split(number, (b.binary("==", above, below),), (b.binary(">=", above, twice),))
 
 
@@ -236,8 +236,8 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     if not when or is_long(module, node):
         return everywhere
     try:
-        narrowed, own = with_where(module, node, when)
-        Domain((*facts_in_sizes(own), *assumed(own)))
+        narrowed, own = add_where(module, node, when)
+        Domain((*express_facts_in_sizes(own), *assumed(own)))
     except ArchlineError:
         # There are no such sizes.
         return everywhere

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from archline.algebra import atoms as a
-from archline.algebra.expand import expanded
+from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.claims.verdicts import ClaimQuery, Verdict
@@ -19,7 +19,7 @@ from archline.expr.tree import defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.records import record
-from archline.recurrences.model import Equation, SizeFunction, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
 LEVELS = Poly.symbol("levels")
 MAX_LEVELS = 8
@@ -99,14 +99,14 @@ class _Claim:
         total, weight = ZERO, ONE
         for _ in range(self.ties.period):
             equation = self._case(function, state, facts)
-            rest, factors = by_call(equation.value)
-            if len(factors) != 1 or calls(rest):
+            rest, factors = split_by_call(equation.value)
+            if len(factors) != 1 or find_calls(rest):
                 raise _UntiedCallError
             ((call, factor),) = factors.items()
-            total = total + weight * expanded(rest.substitute(state))
+            total = total + weight * expand_logarithms(rest.substitute(state))
             weight = weight * factor
             given = zip(function.parameters, call.arguments, strict=True)
-            state = {name: facts.simplify(expanded(value.substitute(state))) for name, value in given}
+            state = {name: facts.simplify(expand_logarithms(value.substitute(state))) for name, value in given}
             for name, value in state.items():
                 facts = facts.with_nonnegative(value - function.least[name])
         smaller = self._smaller(function, state)
@@ -123,7 +123,7 @@ class _Claim:
 
     @staticmethod
     def _is(difference: Poly, facts: Facts, sign: int) -> bool:
-        return facts.nonnegative(facts.simplify(expanded(difference)).scaled(sign))
+        return facts.nonnegative(facts.simplify(expand_logarithms(difference)).scaled(sign))
 
     def _value(self, levels: Poly) -> Poly:
         """The bound in terms of levels, without the cost that only the outermost call adds."""
@@ -135,7 +135,7 @@ class _Claim:
         for name, expr in defined_sizes(self.function.where):
             if name not in self.function.parameters:
                 start[name] = static_value(expr, self._inside(start))
-        return expanded(static_value(self.bound, self._inside(start)) - self.more.substitute(start))
+        return expand_logarithms(static_value(self.bound, self._inside(start)) - self.more.substitute(start))
 
     def _inside(self, values: Mapping[str, Poly]) -> Scope:
         return Scope(self.scope.module, self._facts(0), values, reads_decimals=True)
@@ -145,7 +145,7 @@ class _Claim:
         result: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
             if name == "P":
-                if expanded(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
+                if expand_logarithms(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
                     raise _UntiedCallError
                 continue
             symbol = self.ties.same.get(name, name)
@@ -158,7 +158,8 @@ class _Claim:
         """The equation that applies to sizes. Raises _UntiedCallError."""
         for equation in function.equations:
             outcomes = [
-                facts.simplify(expanded(decision.indicator.substitute(state))) == (ONE if decision.taken else ZERO)
+                facts.simplify(expand_logarithms(decision.indicator.substitute(state)))
+                == (ONE if decision.taken else ZERO)
                 for decision in equation.decisions
             ]
             if all(outcomes):

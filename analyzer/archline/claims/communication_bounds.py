@@ -26,14 +26,14 @@ from typing import Any
 from archline.claims.published import target_of
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.text import Formula, conjunction, format_expression
-from archline.expr.tree import same, substituted, substituted_fact
-from archline.expr.values import ends, evaluate
-from archline.expr.values import holds as fact_holds
-from archline.growth.growths import order
-from archline.growth.normal_form import multiplied_out, sum_text
+from archline.expr.text import Formula, format_conjunction, format_expression
+from archline.expr.tree import has_same_structure, substitute_in_fact, substitute_names
+from archline.expr.values import bounds_of_value, evaluate
+from archline.expr.values import evaluate_fact as fact_holds
+from archline.growth.growths import make_order_formula
+from archline.growth.normal_form import format_sum, multiply_out
 from archline.language import syntax as s
-from archline.language.call_graph import reachable, recurses
+from archline.language.call_graph import find_reachable, is_recursive
 from archline.language.diagnostics import Rule, did_you_mean, error
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
@@ -66,12 +66,12 @@ class SolvedProblem:
     def equal(self) -> bool:
         """True if all sizes that bounds are sorted by are the same, or there is only one."""
         sizes = list(self.sizes.values())
-        return "let" not in self.problem or all(same(sizes[0], size) for size in sizes)
+        return "let" not in self.problem or all(has_same_structure(sizes[0], size) for size in sizes)
 
     @property
     def count(self) -> s.Expr:
         """The number of operations of the problem."""
-        return substituted(parse_expression(self.problem["operations"]), self.sizes)
+        return substitute_names(parse_expression(self.problem["operations"]), self.sizes)
 
     def source(self, bound: Texts) -> str:
         """Return the publication that proves a bound."""
@@ -250,7 +250,7 @@ class CommunicationBounds:
         if text is None:
             return None
         try:
-            low, _ = _ends(substituted(parse_expression(text), self.solved.sizes), point)
+            low, _ = _ends(substitute_names(parse_expression(text), self.solved.sizes), point)
         except EvaluationError:
             return None
         return max(low, Fraction(0))
@@ -299,12 +299,12 @@ class _Reader:
 
     def read(self, text: str) -> s.Expr:
         """Parse an expression of the data file."""
-        return substituted(substituted(parse_expression(text), self._own), self._values)
+        return substitute_names(substitute_names(parse_expression(text), self._own), self._values)
 
     def read_facts(self, text: str) -> tuple[s.Fact, ...]:
         """Parse a condition of the data file; empty if there is none."""
         found = parse_facts(text) if text else ()
-        return tuple(substituted_fact(substituted_fact(each, self._own), self._values) for each in found)
+        return tuple(substitute_in_fact(substitute_in_fact(each, self._own), self._values) for each in found)
 
     def per_core(self, expr: s.Expr) -> s.Expr:
         """Return a core's share of the words of a node."""
@@ -312,19 +312,19 @@ class _Reader:
 
     def condition(self, text: str) -> str:
         """Return a condition of the data file for people."""
-        return conjunction(substituted_fact(fact, self._shown) for fact in parse_facts(text)) if text else ""
+        return format_conjunction(substitute_in_fact(fact, self._shown) for fact in parse_facts(text)) if text else ""
 
     def bound(self, lead: str, whole: s.Expr) -> Formula:
         """Return a bound for people: multiplied out for a single size, else as in its theorem."""
         if self.solved.equal or self.cores is not None:
-            return sum_text(multiplied_out(substituted(whole, {MEMORY: b.name(self.letter)})))
+            return format_sum(multiply_out(substitute_names(whole, {MEMORY: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
         found = b.binary("-", parse_expression(lead), data)
-        return Formula(substituted(found, {**self.solved.sizes, **self._shown}))
+        return Formula(substitute_names(found, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> Formula:
         """Return a lower bound up to constants for people."""
-        return order("Omega", substituted(self.read(text), {MEMORY: b.name(self.letter)}))
+        return make_order_formula("Omega", substitute_names(self.read(text), {MEMORY: b.name(self.letter)}))
 
     @cached_property
     def _shown(self) -> Mapping[str, s.Expr]:
@@ -383,10 +383,10 @@ def _first_size_text(solved: SolvedProblem) -> str:
 def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
     """Bound the real registers of a processor; None if a recursive algorithm has some."""
     found = 0
-    for each in (algorithm, *(other for other in reachable(module, algorithm) if other is not algorithm)):
+    for each in (algorithm, *(other for other in find_reachable(module, algorithm) if other is not algorithm)):
         own = sum(_is_register(node) for node in s.nodes(each.body))
         own += sum(_is_register(parameter) for parameter in each.parameters)
-        if own and recurses(module, each):
+        if own and is_recursive(module, each):
             return None
         found += own
     return found
@@ -401,4 +401,4 @@ def _is_register(node: s.Node) -> bool:
 
 
 def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
-    return ends(evaluate(expr, point))
+    return bounds_of_value(evaluate(expr, point))

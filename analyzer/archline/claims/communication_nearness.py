@@ -11,17 +11,17 @@ from archline.analysis.cost import Cost, Costs
 from archline.claims.communication_bounds import MEMORY, CommunicationBounds, LowerBound
 from archline.claims.growth_of_cost import growth_of_cost
 from archline.expr import build as b
-from archline.expr.text import Formula, conjunction
-from archline.expr.tree import substituted
-from archline.growth.is_big_o import proves
-from archline.growth.leading_terms import leading
+from archline.expr.text import Formula, format_conjunction
+from archline.expr.tree import substitute_names
+from archline.growth.is_big_o import can_prove_big_o
+from archline.growth.leading_terms import find_leading_terms
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Term
-from archline.growth.normal_form import Sum, multiplied_out
+from archline.growth.normal_form import Sum, multiply_out
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.substitution import facts_in_sizes, processors_of
+from archline.language.substitution import express_facts_in_sizes, find_processors
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -71,14 +71,14 @@ def ratio_to_bound(module: Module, costs: Costs, bounds: CommunicationBounds, bo
 def _in_size_symbols(costs: Costs, bounds: CommunicationBounds, expr: s.Expr, memory: Poly | None) -> s.Expr | None:
     """Express P and M of an expression in sizes; None if the memory is unknown."""
     values: dict[str, s.Expr] = {}
-    processors = processors_of(bounds.algorithm)
+    processors = find_processors(bounds.algorithm)
     if processors is not None:
         values["P"] = processors
     if MEMORY in s.names(expr):
         if memory is None:
             return None
         values[MEMORY] = costs.tree(memory)
-    return substituted(expr, values)
+    return substitute_names(expr, values)
 
 
 def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Poly) -> bool:
@@ -95,7 +95,7 @@ def _equal(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
 def _sum(expr: s.Expr | None) -> Sum | None:
     """Multiply out an expression; None if it has no such form."""
     try:
-        return None if expr is None else multiplied_out(expr)
+        return None if expr is None else multiply_out(expr)
     except OutOfReachError:
         return None
 
@@ -128,8 +128,8 @@ def _vacuous_values(costs: Costs, bounds: CommunicationBounds, bound: LowerBound
 def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: Cost, memory: Cost) -> str | None:
     """The ratio of leading terms, if the subtrahend of the bound is of lower order; else None."""
     assert words.upper is not None
-    above = leading(words.upper)
-    held_memory = None if memory.upper is None else leading(memory.upper)
+    above = find_leading_terms(words.upper)
+    held_memory = None if memory.upper is None else find_leading_terms(memory.upper)
     lead = _single_term(_in_size_symbols(costs, bounds, bound.cases[0].lead, held_memory))
     assert bound.held is not None
     held = _sum(_in_size_symbols(costs, bounds, bound.held, held_memory))
@@ -176,20 +176,20 @@ def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound:
         memory = growth_of_cost(module, bounds.algorithm, costs, costs["memory"]).upper
         if memory is None:
             return "", ""
-        lead = substituted(lead, {MEMORY: memory})
-    processors = processors_of(bounds.algorithm)
-    placed = substituted(lead, {} if processors is None else {"P": processors})
+        lead = substitute_names(lead, {MEMORY: memory})
+    processors = find_processors(bounds.algorithm)
+    placed = substitute_names(lead, {} if processors is None else {"P": processors})
     found = next(_proved(bounds, upper, placed, where), "")
-    return (found, conjunction(where)) if found else ("", "")
+    return (found, format_conjunction(where)) if found else ("", "")
 
 
 def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:
-    processors = processors_of(bounds.algorithm)
+    processors = find_processors(bounds.algorithm)
     values = {} if processors is None else {"P": processors}
     try:
-        domain = Domain((*facts_in_sizes(bounds.algorithm), *more))
+        domain = Domain((*express_facts_in_sizes(bounds.algorithm), *more))
         for factor in FACTORS:
-            if proves(words, b.binary("*", substituted(factor, values), lead), domain):
+            if can_prove_big_o(words, b.binary("*", substitute_names(factor, values), lead), domain):
                 yield Formula(factor)
     except ArchlineError:
         return

@@ -11,19 +11,19 @@ from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 
-from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, budget, search
+from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, limit_effort, search
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
-from archline.algebra.lp import blamed
+from archline.algebra.lp import append_failures
 from archline.algebra.lp.highs import SolverError
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.prove.handelman import STRONG
+from archline.algebra.prove.handelman import STRONG_TACTICS
 from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
-from archline.analysis.metrics.relations import margins, time_on
+from archline.analysis.metrics.relations import claim_margins, time_cost
 from archline.claims.by_cases import ByCases
 from archline.claims.by_unrolling import by_unrolling
 from archline.claims.growth_claims import (
@@ -37,19 +37,19 @@ from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_
 from archline.expr.intervals import EvaluationError, UndefinedError
 from archline.expr.solutions import fixed_sizes
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import substituted, substituted_fact
-from archline.expr.values import ends
+from archline.expr.tree import substitute_in_fact, substitute_names
+from archline.expr.values import bounds_of_value
 from archline.expr.values import evaluate as evaluate_claim
 from archline.growth.growths import domain_of
-from archline.ir.conditions import some_fact_excluded, with_all
+from archline.ir.conditions import some_fact_excluded, with_all_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.layout import ONE_LINE
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
+from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.numbers import digits, readable
 from archline.records import record, replace
 
@@ -87,7 +87,7 @@ def decide_claims(
 
 def _full_reason(reason: str) -> str:
     """Return the reason of an undecided claim, with a note if the time limit was reached."""
-    return blamed(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
+    return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
 def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
@@ -109,12 +109,12 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
 
 def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
     """Replace P in a claim by the product of the grid's axes, if these are sizes."""
-    processors = processors_of(algorithm)
+    processors = find_processors(algorithm)
     if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
         return ensures
     values = {"P": processors}
-    when = tuple(substituted_fact(fact, values) for fact in ensures.when)
-    return replace(ensures, bound=substituted(ensures.bound, values), when=when)
+    when = tuple(substitute_in_fact(fact, values) for fact in ensures.when)
+    return replace(ensures, bound=substitute_names(ensures.bound, values), when=when)
 
 
 def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
@@ -171,7 +171,7 @@ def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
 def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
     """Return the cost that a claim bounds; None if it is not derived."""
     if ensures.processors is not None:
-        return time_on(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
+        return time_cost(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
     return costs.metrics.get(ensures.metric)
 
 
@@ -220,7 +220,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
         claimed = evaluate_claim(claim.bound, point)
     except NO_VALUE:
         return None
-    least, most = ends(claimed)
+    least, most = bounds_of_value(claimed)
     values = str(lower) if lower == upper else f"between {lower} and {upper}"
     above, below = upper <= least or claim.relation == ">=", lower >= most or claim.relation == "<="
     if above and below:
@@ -252,7 +252,7 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
     """Prove margins nonnegative for all sizes, else look for a counterexample."""
     asked = replace(asked, scope=with_cost_symbols(asked.scope))
     try:
-        with budget(MAX_TERM_PRODUCTS):
+        with limit_effort(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
             claims = [
                 _Comparison(replace(asked, cost=each), claimed)
@@ -268,7 +268,7 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
 
 def with_cost_symbols(scope: Scope) -> Scope:
     """Extend the scope by the symbols of extern costs, which are nonnegative counts."""
-    for name in cost_symbols(scope.module.externs.values()):
+    for name in find_cost_symbols(scope.module.externs.values()):
         if name not in scope.values:
             facts = scope.facts.with_symbol(name, (ZERO,))
             scope = scope.with_facts(facts).with_value(name, Poly.symbol(name))
@@ -303,7 +303,7 @@ class _Comparison:
                 return asked.verdict("fails", reason, point)
         with suppress(TooComplexError, SolverError, OverflowError):
             # What points do not refute is worth a longer search.
-            if self.proved(STRONG):
+            if self.proved(STRONG_TACTICS):
                 return asked.verdict("holds", PROVED)
         if not asked.cost.exact:
             return asked.unknown("only bounds on the cost are known, and they do not decide the claim")
@@ -314,13 +314,13 @@ class _Comparison:
         claim, cost, known = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
             processors = Poly.symbol(claim.processors.id)
-            for group in margins(self.asked.costs, processors, known.restore(self.claimed), claim.relation):
+            for group in claim_margins(self.asked.costs, processors, known.restore(self.claimed), claim.relation):
                 yield known, tuple(each.substitute(known.rewrites) for each in group)
             return
         for piece, case in cost.facts_by_piece:
             if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
                 continue
-            facts = known if case is None else with_all(case, claim.when, self.asked.scope)
+            facts = known if case is None else with_all_facts(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
                 yield facts, (self.claimed - as_fractions(piece.upper.substitute(known.rewrites)),)
             if claim.relation in ("==", ">="):
@@ -346,6 +346,6 @@ class _Comparison:
     def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
         """The interval of the claimed value at a point; a single number unless irrational."""
         try:
-            return ends(evaluate(self.asked.known.restore(self.claimed), point))
+            return bounds_of_value(evaluate(self.asked.known.restore(self.claimed), point))
         except EvaluationError:
-            return ends(evaluate_claim(self.asked.claim.bound, point))
+            return bounds_of_value(evaluate_claim(self.asked.claim.bound, point))

@@ -17,7 +17,7 @@ from archline.claims.growth_forms import readable_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
-from archline.ir.conditions import with_all
+from archline.ir.conditions import with_all_facts
 from archline.ir.layout import LINE, ONE_LINE, WORDS
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -152,7 +152,7 @@ def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth,
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Test whether a growth of io under a condition also holds in caches of few lines."""
-    there = with_all(scope.facts, unconditional_facts(growth), scope)
+    there = with_all_facts(scope.facts, unconditional_facts(growth), scope)
     assert growth.upper is not None
     return all_arrays_fit(cost, there) or in_small_caches(costs, growth.upper, facts, scope.facts)
 

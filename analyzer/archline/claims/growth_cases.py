@@ -15,7 +15,7 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.reduce import in_blocks, pinned
+from archline.algebra.reduce import pin_symbol, split_in_blocks
 from archline.algebra.relax import bound_atom
 from archline.algebra.sums.summation import without_floor
 from archline.analysis.regimes import comparisons
@@ -55,7 +55,7 @@ def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     ways = [comparisons(each) for each in found]
     if len(ways) == 1 or not all(ways):
         return ways[0] if len(ways) == 1 else ()
-    return (b.joined("or", [b.joined("and", each) for each in ways]),)
+    return (b.join_conditions("or", [b.join_conditions("and", each) for each in ways]),)
 
 
 def _sides(first: Conditions, second: Conditions) -> bool:
@@ -96,7 +96,7 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     for known, part, sizes in classes:
         for conditions, _, each in _by_signs(known.simplify(part), known, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
-            scaled = [condition / a.content(condition - condition.constant_term) for condition in here]
+            scaled = [condition / a.compute_content(condition - condition.constant_term) for condition in here]
             regions[frozenset(scaled)] += 1
             leads = {condition - condition.constant_term: condition.constant_term for condition in scaled}
             limits, forms = found.setdefault(frozenset(leads), (leads, []))
@@ -124,8 +124,10 @@ def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str,
                 break
             block, rest = known.unused("block'"), known.unused("rest'")
             whole = Poly.symbol(block).scaled(period)
-            within = in_blocks(known, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest))
-            known, part = pinned(within, rest, number), part.substitute({name: whole + number})
+            within = split_in_blocks(
+                known, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest)
+            )
+            known, part = pin_symbol(within, rest, number), part.substitute({name: whole + number})
             sizes[block] = (Poly.symbol(name) - number) / period
         if known is not None and periods:
             yield known, part, sizes

@@ -14,7 +14,7 @@ from functools import partial
 from itertools import islice, pairwise, product, takewhile
 
 from archline.algebra import atoms as a
-from archline.algebra.factors import extents
+from archline.algebra.factors import factor_into_extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
@@ -25,17 +25,17 @@ from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, ClaimQuery, Verdict, guards
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import format_fact, joined
-from archline.expr.tree import rewritten, substituted, substituted_fact
-from archline.expr.values import ends, evaluate, holds
+from archline.expr.text import format_fact, join_with_mark
+from archline.expr.tree import rewrite_parts, substitute_in_fact, substitute_names
+from archline.expr.values import bounds_of_value, evaluate, evaluate_fact
 from archline.growth.counterexample import Point
 from archline.growth.growths import Growth, Witness, decide_growth, domain_of
-from archline.growth.growths import holds as grows_no_faster
+from archline.growth.growths import is_proved_big_o as grows_no_faster
 from archline.growth.is_big_o import Refuted
 from archline.ir.conditions import assuming_facts, with_fact
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
+from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.numbers import significant
@@ -65,7 +65,7 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     if not zeros or len(zeros[-1]) != 1:
         return first
     ((name, size),) = zeros[-1].items()
-    (beyond,) = b.least([name], size + 1)
+    (beyond,) = b.lower_bound_facts([name], size + 1)
     rest = _compare_growth(asked, with_fact(asked.scope.facts, beyond, asked.scope), (*asked.facts, beyond))
     if rest.outcome != "holds":
         return rest
@@ -128,9 +128,9 @@ class _Confirmation:
             if self.index_range is not None:
                 point = self.index_range.point(point)
             lower, upper = ends_at(self.cost, point)
-            if any(holds(fact, point) is False for fact in self.facts):
+            if any(evaluate_fact(fact, point) is False for fact in self.facts):
                 return None
-            least, most = ends(evaluate(self.bound, point))
+            least, most = bounds_of_value(evaluate(self.bound, point))
             above, below = (lower, most) if side == "O" else (least, upper)
             if not below and above > 0:
                 return float("inf"), True
@@ -205,7 +205,7 @@ def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
 
 def _declared(asked: ClaimQuery) -> Set[str]:
     """The symbols of declared costs in a claim: they may be 0, where sizes count as at least 1."""
-    return s.names(asked.claim.bound) & {*cost_symbols(asked.scope.module.externs.values())}
+    return s.names(asked.claim.bound) & {*find_cost_symbols(asked.scope.module.externs.values())}
 
 
 def _logarithm_may_vanish(cost: Cost, known: Facts) -> bool:
@@ -236,12 +236,12 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
         vanishes = size == 1 or any(part.substitute(value) == ONE for atom in logarithms for part in atom.parts)
         if not vanishes or domain_of((*asked.facts, fact)) is None or _divides_by_zero(cost, value):
             continue
-        bound = rewritten(substituted(claim.bound, written), _without_vanishing)
+        bound = rewrite_parts(substitute_names(claim.bound, written), _without_vanishing)
         if bound == b.ZERO:
             continue
         knowing_size = partial(with_fact, fact=fact, scope=asked.scope)
         there = in_other_forms(cost, partial(Poly.substitute, values=value), knowing_size)
-        facts = tuple(substituted_fact(each, written) for each in asked.facts)
+        facts = tuple(substitute_in_fact(each, written) for each in asked.facts)
         cases = growth_pieces(costs, there, (*facts, fact), knowing_size(asked.known))
         found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
         if found.outcome == "fails":
@@ -265,7 +265,7 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
                 return b.ZERO if evaluate(argument, {}) == 1 else expr
             return expr
         case s.Binary(op=op, left=left, right=right):
-            one, other = (rewritten(each, _without_vanishing) for each in (left, right))
+            one, other = (rewrite_parts(each, _without_vanishing) for each in (left, right))
             if b.ZERO in ((one, other) if op == "*" else (one,) if op == "/" else ()):
                 return b.ZERO
             if op in ("+", "-") and other == b.ZERO:
@@ -322,7 +322,7 @@ def _is_empty(indices: IndexRange | None, point: Mapping[str, int]) -> bool:
 def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
     """The least claimed value at a point; None if it has no value."""
     try:
-        return ends(evaluate(ensures.bound, point))[0]
+        return bounds_of_value(evaluate(ensures.bound, point))[0]
     except NO_VALUE:
         return None
 
@@ -336,7 +336,7 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | N
 
 def growth_text(orders: Iterable[Growth]) -> str | None:
     """Join growths as text: Theta, or O and Omega if they are known."""
-    return joined((growth.text or "" for growth in orders), ", ") or None
+    return join_with_mark((growth.text or "" for growth in orders), ", ") or None
 
 
 def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> tuple[Growth, ...]:
@@ -364,12 +364,12 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range
         full = [] if range_ is None else [(b.binary("<", b.name(range_.low), b.name(range_.high)),)]
-        for each in (*full, *(b.least(names, least) for least, names in guards(sizes) if names)):
+        for each in (*full, *(b.lower_bound_facts(names, least) for least, names in guards(sizes) if names)):
             yield replace(order, where=(*order.where, *each))
 
     orders = growth_of_cost(module, algorithm, costs, cost).orders
     form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
-    if form is not None and (product := extents(form)) is not None:
+    if form is not None and (product := factor_into_extents(form)) is not None:
         # It is Theta of itself, also where it is 0.
         orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
     found = (next(filter(agrees_at_small_sizes, with_guards(each)), None) for each in orders)

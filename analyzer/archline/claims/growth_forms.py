@@ -9,14 +9,14 @@ from math import prod
 from typing import cast
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.factors import divide_exactly
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.printing import shortened, to_tree
-from archline.algebra.prove.handelman import STRONG
+from archline.algebra.printing import shorten_expression, to_tree
+from archline.algebra.prove.handelman import STRONG_TACTICS
 from archline.algebra.prove.prover import never_negative
-from archline.algebra.relax import bound_away, floor_by_number
+from archline.algebra.relax import bound_away, find_floor_by_number
 from archline.algebra.sums.blocks import pair_of
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Costs
@@ -24,7 +24,7 @@ from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.base_cases import growth_lower_bound, uncapped
+from archline.recurrences.exact.base_cases import growth_lower_bound, remove_caps
 
 SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
@@ -80,7 +80,7 @@ def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
 
 def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """Return an expression that an upper bound is at most a constant times."""
-    return _tree(costs, uncapped(value, known, upper=True), True)
+    return _tree(costs, remove_caps(value, known, upper=True), True)
 
 
 def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
@@ -89,8 +89,8 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     merged = _merge_logarithms(value, upper)
     # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
-    terms = shortened(merged, blocks=not upper).terms.items()
-    return b.total((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
+    terms = shorten_expression(merged, blocks=not upper).terms.items()
+    return b.sum_terms((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
@@ -113,7 +113,7 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _below(costs, value, value, facts)
     # A maximum is at least the mean of what it is the larger of, which is a bound by both.
-    plain = uncapped(value, facts, upper=False)
+    plain = remove_caps(value, facts, upper=False)
     first = [] if plain == value else [plain]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = whole.positive_terms()
@@ -195,14 +195,14 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
 def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     """Test whether one value is proved to be at least another, with limited effort."""
     try:
-        with budget(MAX_PROOF):
+        with limit_effort(MAX_PROOF):
             rest = (value - part).substitute(facts.rewrites)
-            if never_negative(rest, facts, STRONG):
+            if never_negative(rest, facts, STRONG_TACTICS):
                 return True
             # max(0, e) is e at least, and so many times as much as its divisors say.
             inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
             whole = facts.multiplied_out(inner)
-            return whole != inner and never_negative(whole, facts, STRONG)
+            return whole != inner and never_negative(whole, facts, STRONG_TACTICS)
     except TooComplexError:
         return False
 
@@ -236,7 +236,7 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         return None
     ends = []
     for upper in (False, True):
-        value = bound_away(atom.argument, floor_by_number, Facts(), upper)
+        value = bound_away(atom.argument, find_floor_by_number, Facts(), upper)
         size = ZERO if value is None else value - value.constant_term
         if value is None or len(size.terms) != 1:
             return None
@@ -264,7 +264,7 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
     for level, bases in powers.items():
         scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
         logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
-        exponent = b.total((False, b.product([b.number(times), each])) for times, each in logarithms)
+        exponent = b.sum_terms((False, b.product([b.number(times), each])) for times, each in logarithms)
         factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
     return b.product(factors if scale == 1 and factors else [b.number(scale), *factors])
 

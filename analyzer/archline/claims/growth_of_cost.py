@@ -32,12 +32,21 @@ from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.claims.io_growth import io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import same
-from archline.growth.candidates import Shape, as_factor, logarithmic, names_in, rising, shapes, without, written
-from archline.growth.growths import Growth, domain_of, holds
+from archline.expr.tree import has_same_structure
+from archline.growth.candidates import (
+    Shape,
+    as_factor,
+    build_shape_sum,
+    drop_covered_shapes,
+    find_shapes,
+    find_unbounded_sizes,
+    is_logarithmic,
+    names_in,
+)
+from archline.growth.growths import Growth, domain_of, is_proved_big_o
 from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
-from archline.ir.conditions import assuming_facts, with_all
+from archline.ir.conditions import assuming_facts, with_all_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.layout import LINE
 from archline.ir.scope import Scope
@@ -45,9 +54,9 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.metrics import WORD
 from archline.language.model import Module
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
-from archline.recurrences.exact.base_cases import uncapped
+from archline.recurrences.exact.base_cases import remove_caps
 
 
 @record
@@ -75,7 +84,7 @@ class CostGrowth:
     @property
     def known(self) -> bool:
         """True if one expression bounds the cost from both sides at all sizes."""
-        return self.upper is not None and same(self.upper, self.lower)
+        return self.upper is not None and has_same_structure(self.upper, self.lower)
 
     @property
     def orders(self) -> tuple[Growth, ...]:
@@ -84,7 +93,7 @@ class CostGrowth:
             return self.under
         if self.known:
             return (Growth(self.upper, self.upper),)
-        upper = None if self.tight is not None and same(self.tight.upper, self.upper) else self.upper
+        upper = None if self.tight is not None and has_same_structure(self.tight.upper, self.upper) else self.upper
         found = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
         return tuple(each for each in found if each)
 
@@ -128,7 +137,7 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
         known = declared_scope(module, algorithm).facts
         found = replace(found, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, known))
-    domain = domain_of((*facts_in_sizes(algorithm), *assumed(algorithm)))
+    domain = domain_of((*express_facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         found,
         upper=reduce(lambda one, other: _sharper_growth(one, other, domain, upper=True), uppers, found.upper),
@@ -178,7 +187,7 @@ def _has_maximum(monomial: Monomial) -> bool:
 
 def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Sharpen a growth by the solution of the recurrence."""
-    facts = (*facts_in_sizes(algorithm), *assumed(algorithm))
+    facts = (*express_facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
         last = solved.pieces[-1]
@@ -196,7 +205,7 @@ def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cos
     if solved.lower is None:
         return replace(found, upper=upper)
     if solved.least > 1:
-        if found.tight is not None or not same(solved.lower, solved.upper):
+        if found.tight is not None or not has_same_structure(solved.lower, solved.upper):
             return replace(found, upper=upper)
         return replace(found, upper=upper, tight=theta(solved.lower, b.binary(">=", size, b.number(solved.least))))
     return replace(found, upper=upper, lower=_sharper_growth(found.lower, solved.lower, domain, upper=False))
@@ -224,14 +233,14 @@ def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | N
     if one is None or other is None or domain is None:
         return other if one is None else one
     small, large = (other, one) if upper else (one, other)
-    return other if holds(small, large, domain) and not holds(large, small, domain) else one
+    return other if is_proved_big_o(small, large, domain) and not is_proved_big_o(large, small, domain) else one
 
 
 def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growth of a cost from its own bounds."""
     if cost.orders is not None:
         return _by_orders(module, algorithm, costs, cost)
-    sizes, facts = module.signatures[algorithm].size_names, (*facts_in_sizes(algorithm), *assumed(algorithm))
+    sizes, facts = module.signatures[algorithm].size_names, (*express_facts_in_sizes(algorithm), *assumed(algorithm))
     # The growth of a recursion that splits its processors is that of its recurrence.
     sizes = (*sizes, *(("P",) if algorithm.grid and cost.recursion is None else ()))
     known = declared_scope(module, algorithm).facts
@@ -258,10 +267,10 @@ def _from_sizes(
     never_negative = scope.facts.nonnegative
 
     def searches_from(raised: Sequence[str], start: int) -> Iterator[_Search]:
-        added = b.least(raised, start)
+        added = b.lower_bound_facts(raised, start)
         where = (*facts, *added)
         if added and domain_of(where) is not None:
-            yield from islice(_searches(costs, cost, sizes, where, with_all(scope.facts, added, scope)), 1, None)
+            yield from islice(_searches(costs, cost, sizes, where, with_all_facts(scope.facts, added, scope)), 1, None)
 
     for start in _start_sizes(cost.lower):
         raised = [
@@ -281,7 +290,7 @@ def _from_sizes(
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
         assert found.upper is not None
-        return theta(found.upper, *b.least(raised, start))
+        return theta(found.upper, *b.lower_bound_facts(raised, start))
     return None
 
 
@@ -302,7 +311,7 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growths of a recurrence with a cut-off, each with its condition."""
     said = "Z" in s.names(algorithm.where)
-    facts = (*facts_in_sizes(algorithm), *(() if said else (TALL_CACHE,)))
+    facts = (*express_facts_in_sizes(algorithm), *(() if said else (TALL_CACHE,)))
     found = growth_of_recurrence(cost, facts)
     if isinstance(found, str):
         return CostGrowth(None, None)
@@ -313,7 +322,7 @@ def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost)
             return CostGrowth(None, None)
         assert each.upper is not None
         domain = None if below is None else domain_of(each.facts)
-        tight = below is not None and domain is not None and holds(each.upper, below, domain)
+        tight = below is not None and domain is not None and is_proved_big_o(each.upper, below, domain)
         under.append(Growth(each.upper if tight else None, each.upper, where=(*each.where, *tall)))
     return CostGrowth(None, None, tuple(under))
 
@@ -413,7 +422,9 @@ class _Search:
                     return CostGrowth(each, each)
                 upper = _sharper_growth(upper, each, self._everywhere, upper=True)
         tried = [upper] if lowers != uppers else [upper, *proposed]
-        others = (each for each in self._proposed(lowers) if not any(same(each, other) for other in tried))
+        others = (
+            each for each in self._proposed(lowers) if not any(has_same_structure(each, other) for other in tried)
+        )
         found = CostGrowth(upper, next(filter(self._below, others), None))
         return self._by_cases(found) if len(self._cases) > 1 else found
 
@@ -445,42 +456,44 @@ class _Search:
     def _less(self, one: s.Expr, other: s.Expr) -> bool:
         """Test whether the first expression grows strictly less than the second at all sizes."""
         known = self._everywhere
-        return known is not None and holds(one, other, known) and not holds(other, one, known)
+        return known is not None and is_proved_big_o(one, other, known) and not is_proved_big_o(other, one, known)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
         """Yield candidates: the growth of the recursive cases, then that of all cases."""
         seen = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
-                found = dict.fromkeys(shape for value in considered for shape in shapes(value, self._sizes, minima))
+                found = dict.fromkeys(
+                    shape for value in considered for shape in find_shapes(value, self._sizes, minima)
+                )
             except OutOfReachError:
                 continue
-            order = written(without(list(found), self._covered), self._sizes)
+            order = build_shape_sum(drop_covered_shapes(list(found), self._covered), self._sizes)
             if found and (text := format_expression(order)) not in seen:
                 seen.add(text)
                 yield order
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
-        if not self._facts and not rising(shape) <= frozenset[str]().union(*map(names_in, rest)):
+        if not self._facts and not find_unbounded_sizes(shape) <= frozenset[str]().union(*map(names_in, rest)):
             # It grows with a size on which the others do not depend.
             return False
-        if not logarithmic(shape) and all(map(logarithmic, rest)):
+        if not is_logarithmic(shape) and all(map(is_logarithmic, rest)):
             return False
-        return self._everywhere is not None and holds(
-            written([shape], self._sizes), written(rest, self._sizes), self._everywhere
+        return self._everywhere is not None and is_proved_big_o(
+            build_shape_sum([shape], self._sizes), build_shape_sum(rest, self._sizes), self._everywhere
         )
 
     def _above(self, order: s.Expr) -> bool:
         """Test whether the cost is O of an expression."""
         return all(
-            domain is None or piece.is_zero or (piece.upper is not None and holds(piece.upper, order, domain))
+            domain is None or piece.is_zero or (piece.upper is not None and is_proved_big_o(piece.upper, order, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
     def _below(self, order: s.Expr) -> bool:
         """Test whether an expression is O of the cost."""
         return all(
-            domain is None or (piece.lower is not None and holds(order, piece.lower, domain))
+            domain is None or (piece.lower is not None and is_proved_big_o(order, piece.lower, domain))
             for piece, domain in zip(self._pieces, self._domains, strict=True)
         )
 
@@ -494,4 +507,4 @@ def _without_caps(lower: Poly, upper: Poly, cases: Sequence[Facts]) -> tuple[Pol
     """Remove caps of sizes by numbers from bounds, if the first case decides them."""
     if lower == upper or not cases:
         return lower, upper
-    return uncapped(lower, cases[0], False), uncapped(upper, cases[0], True)
+    return remove_caps(lower, cases[0], False), remove_caps(upper, cases[0], True)

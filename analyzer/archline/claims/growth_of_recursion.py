@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import suppress
 
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build as b
 from archline.growth.growths import TOO_LONG, Growth
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import record
-from archline.recurrences.asymptotic.of_integers import Added, OneSide, over_reals
+from archline.recurrences.asymptotic.of_integers import ForcingGrowth, OneSidedRecurrence, build_real_recurrence
 from archline.recurrences.asymptotic.problem import RealRecurrence, SolvedGrowth, Superpolynomial
 from archline.recurrences.asymptotic.solve import solve
 from archline.recurrences.model import IntegerRecurrence
@@ -36,10 +36,10 @@ class BySolving:
     pieces: tuple[Growth, ...] = ()
 
 
-def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact] = ()) -> BySolving:
+def by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact] = ()) -> BySolving:
     """Solve a recurrence for its growth under facts; `added` gives the growth of the cost outside calls."""
     try:
-        with budget(MAX_EFFORT, own=True):
+        with limit_effort(MAX_EFFORT, own=True):
             if recurrence.scales:
                 return _by_scalings(recurrence, added, facts)
             return _by_solving(recurrence, added)
@@ -47,8 +47,8 @@ def by_solving(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fa
         return BySolving(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
 
 
-def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
-    most, least = OneSide(recurrence, True, added), OneSide(recurrence, False, added)
+def _by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth) -> BySolving:
+    most, least = OneSidedRecurrence(recurrence, True, added), OneSidedRecurrence(recurrence, False, added)
     try:
         above = most.problem()
         ends = _one(_solved(above))
@@ -65,7 +65,7 @@ def _by_solving(recurrence: IntegerRecurrence, added: Added) -> BySolving:
     return BySolving(ends.upper, lower, least.size, start)
 
 
-def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.Fact]) -> BySolving:
+def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact]) -> BySolving:
     most, more = recurrence.most, list[s.Expr]([b.ZERO] * 2)
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
@@ -73,12 +73,12 @@ def _by_scalings(recurrence: IntegerRecurrence, added: Added, facts: Sequence[s.
             return BySolving(None, None, reason="the growth of the cost added by each call is unknown")
         more = [end or b.ZERO for end in ends]
     try:
-        above = _tight(_solved(over_reals(most, True, added, facts)))
+        above = _tight(_solved(build_real_recurrence(most, True, added, facts)))
     except OutOfReachError as problem:
         return BySolving(None, None, reason=str(problem))
     below: list[Growth] = []
     with suppress(OutOfReachError):
-        below = _tight(_solved(over_reals(recurrence.least, False, added, facts)))
+        below = _tight(_solved(build_real_recurrence(recurrence.least, False, added, facts)))
     alike = [each.when for each in below] == [each.when for each in above]
     lowers = {each.when: each.lower for each in below if alike}
     pieces = tuple(

@@ -43,14 +43,14 @@ def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bo
     if found is None:
         return None
     terms = (*_compulsory_growths(costs, found, known), *_hbl_growths(costs, found, known, touched))
-    return b.total((False, term) for term in terms) if terms else None
+    return b.sum_terms((False, term) for term in terms) if terms else None
 
 
 def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """Require sizes of at least 2 if nothing may be touched at size 1, as growth needs positive values."""
     if found.some or not found.touched or known.positive(found.touched):
         return ()
-    return b.least(sizes, 2)
+    return b.lower_bound_facts(sizes, 2)
 
 
 def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.Expr]:
@@ -62,7 +62,7 @@ def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> 
         for value, over in _forms(touched, int(found.some), known):
             count = without_differences(costs, value, known)
             if count is not None:
-                yield b.quotient([count], over)
+                yield b.divide_products([count], over)
                 return
     if not found.floors:
         yield at_least(costs, found.touched, known)
@@ -111,7 +111,7 @@ def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: b
 
 def per_line(count: s.Expr, power: Fraction) -> s.Expr:
     """Divide a count by L*Z^power."""
-    return b.quotient([count], [b.name("L"), *power_of_words(power)])
+    return b.divide_products([count], [b.name("L"), *power_of_words(power)])
 
 
 def power_of_words(power: Fraction) -> list[s.Expr]:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import chain, islice, product
 
-from archline.algebra.effort import OUT_OF_TIME, late
+from archline.algebra.effort import OUT_OF_TIME, is_out_of_time
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO
 from archline.algebra.printing import to_tree
@@ -26,9 +26,9 @@ from archline.claims.growth_forms import at_most
 from archline.claims.growth_of_cost import TALL_CACHE, growth_of
 from archline.claims.io_growth import above_one, io_growth_lower_bound, per_line, power_of_words
 from archline.expr import build as b
-from archline.expr.text import Formula, phrase
-from archline.growth.growths import is_number, order
-from archline.growth.is_big_o import proves
+from archline.expr.text import Formula, join_phrases
+from archline.growth.growths import is_number, make_order_formula
+from archline.growth.is_big_o import can_prove_big_o
 from archline.growth.log_domain import Domain
 from archline.ir.conditions import assuming_facts
 from archline.ir.declarations import declared_scope
@@ -37,7 +37,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.records import record
-from archline.recurrences.exact.base_cases import without_divisors
+from archline.recurrences.exact.base_cases import remove_divisors
 
 OPTIMAL = "1"
 MAX_TRIALS = 250
@@ -60,7 +60,7 @@ class OptimalityRegime:
             return f"unknown: {self.reason}"
         if self.factor == OPTIMAL:
             return "asymptotically optimal"
-        return phrase("within a factor ", order("O", self.factor.expr))
+        return join_phrases("within a factor ", make_order_formula("O", self.factor.expr))
 
 
 @record
@@ -169,7 +169,7 @@ class _Search:
 
     def _fits(self, each: Bound) -> tuple[s.Fact, ...]:
         """The facts under which a conditional bound fits, without common divisors."""
-        known = [without_divisors(need, self.scope.facts, upper=True) for need in each.where.needs]
+        known = [remove_divisors(need, self.scope.facts, upper=True) for need in each.where.needs]
         if known == list(each.where.needs):
             return each.where.facts
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
@@ -187,13 +187,13 @@ class _Search:
         for factor, (_, largest) in islice(self.factors.items(), most):
             # Where the largest of a kind is not proved, no smaller one is.
             for each in (largest, factor) if factor != OPTIMAL else (factor,):
-                if late():
+                if is_out_of_time():
                     return OptimalityRegime(when, None, OUT_OF_TIME)
                 if each not in within:
                     self._trials += 1
                     if self._trials > MAX_TRIALS:
                         return OptimalityRegime(when, None, "there are too many candidate factors")
-                    within[each] = proves(upper, self.least, domain, self.factors[each][0])
+                    within[each] = can_prove_big_o(upper, self.least, domain, self.factors[each][0])
                 if not within[each]:
                     break
             else:

@@ -18,10 +18,10 @@ from archline.claims.io_growth import above_one, io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.tree import substituted
-from archline.expr.values import ends, evaluate
+from archline.expr.tree import substitute_names
+from archline.expr.values import bounds_of_value, evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
-from archline.ir.conditions import with_all
+from archline.ir.conditions import with_all_facts
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -84,7 +84,7 @@ def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost:
     ours = _DerivedBound.of(module, algorithm, costs, cost)
     result = []
     for by, text in published_tables()["kernels"][known["kernel"]].items():
-        theirs = substituted(parse_expression(text), sizes)
+        theirs = substitute_names(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
         result.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
@@ -108,7 +108,7 @@ class _DerivedBound:
         sizes = module.signatures[algorithm].size_names
         scope = declared_scope(module, algorithm)
         facts = (*algorithm.where, *assumed(algorithm), *above_one(cost.orderless, sizes, scope.facts))
-        known = with_all(scope.facts, facts, scope)
+        known = with_all_facts(scope.facts, facts, scope)
         whole, touched = (io_growth_lower_bound(costs, cost, known, touched=only) for only in (False, True))
         return _DerivedBound(cost, sizes, _of_words(whole), _of_words(touched), facts)
 
@@ -142,9 +142,9 @@ class _DerivedBound:
             value, own = evaluate(theirs, point), self.cost.orderless.at(point)
         except EvaluationError:
             return None
-        return round(float(sum(ends(value)) / 2 / own), 3) if own else None
+        return round(float(sum(bounds_of_value(value)) / 2 / own), 3) if own else None
 
 
 def _of_words(lines: s.Expr | None) -> s.Expr | None:
     """Substitute L = 1 in an expression."""
-    return None if lines is None else substituted(lines, {"L": b.ONE})
+    return None if lines is None else substitute_names(lines, {"L": b.ONE})

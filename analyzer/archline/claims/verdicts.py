@@ -7,16 +7,16 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.facts import Facts
-from archline.analysis.checks.failures import refusal
+from archline.analysis.checks.failures import certain_failure
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed, points
 from archline.expr import build as b
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Proved
-from archline.ir.conditions import with_all
+from archline.ir.conditions import with_all_facts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
 
 PROVED = "proved for all sizes"
@@ -69,12 +69,12 @@ class ClaimQuery:
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
         """All facts under which the claim is made."""
-        return (*facts_in_sizes(self.algorithm), *assumed(self.algorithm), *self.claim.when)
+        return (*express_facts_in_sizes(self.algorithm), *assumed(self.algorithm), *self.claim.when)
 
     @cached_property
     def known(self) -> Facts:
         """The facts about symbols from the declaration and the claim."""
-        return with_all(self.scope.facts, self.claim.when, self.scope)
+        return with_all_facts(self.scope.facts, self.claim.when, self.scope)
 
     def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
         """Yield sizes that the claim covers."""
@@ -84,7 +84,7 @@ class ClaimQuery:
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
         """Test whether a run at a point may end, so that the point can refute a claim."""
-        return refusal(self.scope.module, self.algorithm, point) is None
+        return certain_failure(self.scope.module, self.algorithm, point) is None
 
     def verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
@@ -142,4 +142,4 @@ def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
 
 def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
     fails_where = " or ".join(f"{name} < {least}" for name in names)
-    return Guarded(replace(ensures, when=(*ensures.when, *b.least(names, least))), fails_where)
+    return Guarded(replace(ensures, when=(*ensures.when, *b.lower_bound_facts(names, least))), fails_where)

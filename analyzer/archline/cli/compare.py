@@ -46,13 +46,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.compare.comparisons import comparison
-    from archline.energy.subjects import subject
+    from archline.compare.comparisons import compare_subjects
+    from archline.energy.subjects import make_subject
     from archline.energy.sweeps import SizeSweep
     from archline.report import comparisons
 
     machines = shared.read_machines(options)
-    subjects = [subject(target, options.where) for target in options.targets]
+    subjects = [make_subject(target, options.where) for target in options.targets]
     at = None if options.at is None else shared.read_at(options)
     sweep = None if options.sweep is None else SizeSweep.read(options.sweep)
     if options.out is not None:
@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> str:
         check_target(options.out)
     chosen = shared.read_model(options)
     settings = shared.energy_settings(options)
-    found = comparison(
+    found = compare_subjects(
         subjects,
         machines,
         chosen,

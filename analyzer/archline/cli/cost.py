@@ -96,7 +96,7 @@ def _subjects(options: argparse.Namespace) -> list[Algorithm]:
     """The algorithms of the targets, under the facts of `--where`, or else under those of the project that fit."""
     from archline.api.algorithms import Algorithm
     from archline.api.checks import require_sizes_of_project
-    from archline.energy.subjects import own_facts
+    from archline.energy.subjects import select_facts
 
     subjects = [each for target in options.targets for each in Algorithm.every(target, options.where)]
     if options.where is not None or not options.project_facts:
@@ -104,7 +104,7 @@ def _subjects(options: argparse.Namespace) -> list[Algorithm]:
     project = options.configuration
     try:
         require_sizes_of_project(project, [each.node.span.source.path for each in subjects])
-        return [each.assuming(own_facts(each, project.facts)) for each in subjects]
+        return [each.assuming(select_facts(each, project.facts)) for each in subjects]
     except ArchlineError as problem:
         raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
 

@@ -31,21 +31,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
 @shared.prints
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.energy.answers import energies
-    from archline.energy.subjects import subject
+    from archline.energy.answers import derive_energies
+    from archline.energy.subjects import make_subject
     from archline.energy.sweeps import SizeSweep
     from archline.report.energies import formats
 
     # A mistyped name is reported before the run, not after it.
     machines = shared.read_machines(options)
     chosen = shared.read_model(options)
-    subjects = [subject(target, options.where) for target in options.targets]
+    subjects = [make_subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
     settings = shared.energy_settings(options)
     points = [at] if options.sweep is None else SizeSweep.read(options.sweep).points_with(at or {})
     everywhere = options.all or options.format in ("json", "csv")
     found = [
-        energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere) for point in points
+        derive_energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere)
+        for point in points
     ]
     results = [each for row in found for each in row]
     return str(getattr(formats, f"as_{options.format}")(results, terminal_width()))

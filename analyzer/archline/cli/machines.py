@@ -39,7 +39,7 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.fitting import write_machine
     from archline.energy.drafts import read_draft
     from archline.energy.machine_files import machine, machines
-    from archline.energy.models import models
+    from archline.energy.models import load_models
     from archline.report import json
     from archline.report import machines as report
 
@@ -58,13 +58,13 @@ def execute(options: argparse.Namespace) -> str:
         if options.year is not None:
             chosen = chosen.in_year(options.year)
         if options.format == "json":
-            return json.render(report.document(chosen, models()))
-        return report.machine_page(chosen, models(), terminal_width())
+            return json.render(report.document(chosen, load_models()))
+        return report.machine_page(chosen, load_models(), terminal_width())
     if options.year is not None:
         raise error(
             rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"
         )
     known = machines()
     if options.format == "json":
-        return json.render([report.document(each, models()) for each in known])
-    return report.listed(known, models(), terminal_width())
+        return json.render([report.document(each, load_models()) for each in known])
+    return report.listed(known, load_models(), terminal_width())

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
 from archline.language import syntax_rules
-from archline.language.diagnostics import ArchlineError, Diagnostic, error, noting_defects
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, note_defects
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
@@ -35,11 +35,11 @@ class _ModelName:
         return text
 
     def __str__(self) -> str:
-        from archline.energy.models import models
+        from archline.energy.models import load_models
 
         names = [
             f"{each.name} ({', '.join(f'+{option}' for option in each.options)})" if each.options else each.name
-            for each in models()
+            for each in load_models()
         ]
         return f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -52,12 +52,12 @@ USUAL = "the first of roofline+levels, ice and roofline for which the machine ha
 
 def read_model(options: argparse.Namespace) -> Model | None:
     """The model that is named; None for the default one. Raises ArchlineError (AL459)."""
-    from archline.energy.models import model
+    from archline.energy.models import find_model
 
     name = options.model
     if options.power is not None:
         name = f"{name or 'roofline'}+{options.power}"
-    return None if name is None else model(name)
+    return None if name is None else find_model(name)
 
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
@@ -217,20 +217,20 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
 
 def _has_cache(options: argparse.Namespace) -> bool:
     """Whether the sizes, or one of the machines, say which cache there is."""
-    from archline.energy.caches import cache_of
+    from archline.energy.caches import find_cache
 
     machines = read_machines(options) if getattr(options, "machines", None) else []
-    return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(map(cache_of, machines))
+    return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(map(find_cache, machines))
 
 
 def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
     """The text about all subjects. Where some have a defect, raises ArchlineError when the rest is printed."""
     defects, fine = list[str](), list["Algorithm"]()
-    with noting_defects(defects, "all"):
+    with note_defects(defects, "all"):
         return make(subjects)
     defects.clear()
     for subject in subjects:
-        with noting_defects(defects, f"`{subject.name}`"):
+        with note_defects(defects, f"`{subject.name}`"):
             make([subject])
             fine.append(subject)
     sys.stdout.write(make(fine) if fine else "")
@@ -249,9 +249,9 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
         return (found, 0) if isinstance(found, str) else found
 
     def execute(options: argparse.Namespace) -> int:
-        from archline.algebra.effort import Clock, allow
+        from archline.algebra.effort import Clock, set_time_limit
 
-        allow(getattr(options, "time_limit", 0))
+        set_time_limit(getattr(options, "time_limit", 0))
         targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
         others = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
         try:
@@ -265,7 +265,7 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
                 text, code = result_cache.kept(asked, targets, lambda: made(options))
             reached = Clock.late
         finally:
-            allow(0)
+            set_time_limit(0)
         sys.stdout.write(text)
         if reached:
             note = f"the time limit of {options.time_limit} s was reached: a larger `--time-limit` may tighten bounds"

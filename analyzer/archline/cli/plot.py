@@ -106,7 +106,7 @@ def _check(options: argparse.Namespace) -> None:
 def _picture(options: argparse.Namespace) -> Picture:
     from archline.api import pictures
     from archline.energy.caches import DEFAULT_CACHE, Settings, read_words
-    from archline.energy.subjects import subject
+    from archline.energy.subjects import make_subject
     from archline.execution.results import Cache
 
     (machine,) = shared.read_machines(options)
@@ -114,7 +114,7 @@ def _picture(options: argparse.Namespace) -> Picture:
         return pictures.greenup(machine, options.intensity)
     if options.kind == "balance":
         return pictures.balance(machine, options.years)
-    subjects = [subject(target, options.where) for target in options.targets]
+    subjects = [make_subject(target, options.where) for target in options.targets]
     words = None if options.cache is None else read_words(options.cache)
     cache = DEFAULT_CACHE if words is None else Cache(words["Z"], words["L"])
     settings = Settings(cache, words is not None, option="--at")

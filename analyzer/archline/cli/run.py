@@ -86,9 +86,9 @@ def execute(options: argparse.Namespace) -> int:
 
 def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """The caches of a machine's levels, each counted by itself. Raises ArchlineError (AL411)."""
-    from archline.energy.caches import level_caches
+    from archline.energy.caches import list_level_caches
 
-    levels = [] if processors and settings.chosen_cache else [name for name, _ in level_caches(machine)]
+    levels = [] if processors and settings.chosen_cache else [name for name, _ in list_level_caches(machine)]
     if processors and levels:
         message = f"with `--procs` each processor has one cache, but machine `{machine.name}` has several levels"
         raise error(rules.OPTIONS_CLASH, message, hint="use --cache Z=..,L=.. instead of --machine")
@@ -111,9 +111,9 @@ def _path(options: argparse.Namespace) -> str | None:
 
 def _quiet_but_one() -> None:
     """Under `mpiexec` rank 0 alone prints."""
-    from archline.execution.mpiexec import started_rank
+    from archline.execution.mpiexec import find_rank
 
-    if started_rank() not in (0, None):
+    if find_rank() not in (0, None):
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 

@@ -43,14 +43,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.energy.caches import Settings
-    from archline.energy.strong_scaling import scaling_of
-    from archline.energy.subjects import subject
+    from archline.energy.strong_scaling import derive_scaling
+    from archline.energy.subjects import make_subject
     from archline.report import scaling
 
     machine = shared.only_machine(options)
-    chosen = subject(options.target, options.where)
+    chosen = make_subject(options.target, options.where)
     settings = Settings(measured=options.measured)
-    found = scaling_of(chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings)
+    found = derive_scaling(
+        chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings
+    )
     return scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
 
 

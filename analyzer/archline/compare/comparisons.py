@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
-from archline.compare.executions import paired
-from archline.compare.growth import compared, with_ratios
+from archline.compare.executions import paired_runs
+from archline.compare.growth import compare_growths, with_ratios
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -16,18 +16,18 @@ from archline.compare.verdicts import (
     Crossover,
     Execution,
     PointVerdict,
-    brackets,
-    judge,
-    quotient,
+    bracket_changes,
+    divide_amounts,
+    judge_estimates,
     with_executions,
 )
 from archline.costs import rules
 from archline.costs.sizes import Given, check_known, from_python
-from archline.energy.answers import applied, numeric
+from archline.energy.answers import apply_to_subject, derive_numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, estimate_of, usual_model
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, estimate_amounts, find_default_model
 from archline.energy.formulas import names_in
-from archline.energy.growth import of_formula, of_terms
+from archline.energy.growth import derive_growth, derive_term_growths
 from archline.energy.in_sizes import InSizes
 from archline.energy.machines import Machine, Provenance, Quantity
 from archline.energy.model import Model
@@ -39,28 +39,28 @@ from archline.energy.subjects import (
     AlgorithmSubject,
     FormulaSubject,
     Subject,
-    as_many,
+    add_facts,
+    add_processors,
     check_facts,
-    model_for,
-    of_numbers,
-    own,
-    processors_by_name,
-    with_facts,
-    with_processors,
+    choose_model,
+    equate_processors,
+    has_only_numbers,
+    select_values,
+    write_processors,
 )
 from archline.energy.sweeps import SizeSweep
 from archline.growth.growths import Growth
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import ON_REQUEST, names
+from archline.language.metrics import ON_REQUEST, select_metrics
 from archline.language.printer import format_fact
 
-SKIPPED = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
-COMPARED = names(lambda metric: metric.taken and metric.declared)
+SKIPPED_RULES = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
+COMPARED_METRICS = select_metrics(lambda metric: metric.taken and metric.declared)
 """Metrics whose growth is compared."""
 
 
-def comparison(
+def compare_subjects(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
     given_model: Model | None,
@@ -79,24 +79,26 @@ def comparison(
     ArchlineError (AL411 for fewer than two, or numbers without a machine).
     """
     if given_by == "bytes" and not machines:
-        machines = [_BARE]
-    if at is None and machines and of_numbers(subjects):
+        machines = [_BARE_MACHINE]
+    if at is None and machines and has_only_numbers(subjects):
         at = {}
-    _check(subjects, machines, given_by, at, sweep, settings)
+    _check_options(subjects, machines, given_by, at, sweep, settings)
     check_facts(where, subjects)
     sized = at is not None or sweep is not None or settings.matrix is not None
     levels = sized and settings.takes_levels({*(at or ()), *(sweep.names if sweep else ())})
-    model = given_model or _model_of(subjects, machines, levels, given_by)
-    without = "" if given_by else _without_energy(subjects, machines, model)
+    model = given_model or _choose_model(subjects, machines, levels, given_by)
+    without = "" if given_by else _explain_missing_energy(subjects, machines, model)
     by = given_by or ("time" if without else "energy")
-    names = _names(subjects)
+    names = _number_names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
-    growths = [_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
+    growths = [_find_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
     growth = {
         (names[i], names[j]): with_ratios(
-            compared(*(with_facts(growths[index], as_many(subjects[i], subjects[j])) for index in (i, j))),
-            _ratios(subjects[i], in_sizes[i], in_sizes[j], model),
+            compare_growths(
+                *(add_facts(growths[index], equate_processors(subjects[i], subjects[j])) for index in (i, j))
+            ),
+            _find_ratios(subjects[i], in_sizes[i], in_sizes[j], model),
         )
         for i, j in pairs
     }
@@ -110,7 +112,7 @@ def comparison(
         assumptions=tuple(dict.fromkeys(text for subject in subjects for text in subject.assumptions)),
         when=when,
         implied=frozenset(implied),
-        processors=dict(processors_by_name(names, subjects)),
+        processors=dict(write_processors(names, subjects)),
         shorten=any(sizes.shorten for sizes in in_sizes),
     )
     if not (machines and sized):
@@ -120,7 +122,7 @@ def comparison(
     if sweep is not None:
         sweep.points_with(sizes_given)
     check_known({**sizes_given, **dict.fromkeys(tied, (1, None))}, [subject.names for subject in subjects])
-    work = _Work(subjects, names, machines, model, by, sizes_given, sweep, settings, execute)
+    work = _PairwiseComparison(subjects, names, machines, model, by, sizes_given, sweep, settings, execute)
     points = tuple(work.points())
     return replace(
         result,
@@ -133,7 +135,7 @@ def comparison(
     )
 
 
-def _check(
+def _check_options(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
     by: str | None,
@@ -152,43 +154,45 @@ def _check(
         raise error(rules.OPTIONS_CLASH, "sizes require a machine", hint="give --machine NAME")
 
 
-def _model_of(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
+def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], levels: bool, by: str | None) -> Model:
     """Return the model of formulas and grids among the subjects, else the usual one. Raises ArchlineError (AL411)."""
     several = [x for x in subjects if isinstance(x, FormulaSubject) or x.on_grid] or subjects[:1]
-    usual = usual_model(machines, at_sizes=levels, asked=by or "energy")
-    models = {model.name: model for model in (model_for(x, None, usual) for x in several)}
+    usual = find_default_model(machines, at_sizes=levels, asked=by or "energy")
+    models = {model.name: model for model in (choose_model(x, None, usual) for x in several)}
     if len(models) > 1:
         raise error(rules.OPTIONS_CLASH, f"the targets need models {' and '.join(models)}", hint="give --model NAME")
     return next(iter(models.values()))
 
 
-def _without_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
+def _explain_missing_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
     """Explain why only times can be compared, not energies; empty if energies can, or neither."""
     lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).without_energy for on in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
-def _names(subjects: Sequence[Subject]) -> list[str]:
+def _number_names(subjects: Sequence[Subject]) -> list[str]:
     names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
-def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
+def _find_growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
     """Return the growth of the metrics, the terms of the energy, and the time if it counts, where no quantity is 0.
 
     By bytes, which are of no model, that of the metrics and the bytes.
     """
-    metrics = {name: known.growth(name) for name in COMPARED if name in chosen.metrics}
+    metrics = {name: known.growth(name) for name in COMPARED_METRICS if name in chosen.metrics}
     if by == "bytes":
         return {**metrics, by: known.growth(by)}
-    model = model.on(_ANY)
-    on = ModelOnMachine(model, _ANY, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held)))
+    model = model.on(_ANY_MACHINE)
+    on = ModelOnMachine(
+        model, _ANY_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held))
+    )
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     inputs = {**metrics, **{name: known.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
-    time = {"time": of_formula(on.formula("time"), inputs)} if by in TIMED else {}
-    terms = of_terms(on, inputs)
+    time = {"time": derive_growth(on.formula("time"), inputs)} if by in TIMED else {}
+    terms = derive_term_growths(on, inputs)
     return {
         **metrics,
         **time,
@@ -196,18 +200,18 @@ def _growths(chosen: Subject, known: InSizes | FormulaSubject, model: Model, by:
     }
 
 
-def _ratios(
+def _find_ratios(
     chosen: Subject, one: InSizes | FormulaSubject, other: InSizes | FormulaSubject, model: Model
 ) -> dict[str, str]:
     """Return the known ratios of metrics at all sizes, and "1" for terms of the energy whose metrics are equal."""
     if isinstance(one, FormulaSubject) or isinstance(other, FormulaSubject):
         return {}
-    candidates = {name: one.ratio(other, name) for name in COMPARED if name in chosen.metrics}
+    candidates = {name: one.ratio(other, name) for name in COMPARED_METRICS if name in chosen.metrics}
     ratios = {name: ratio for name, ratio in candidates.items() if ratio is not None}
     if model.at_most:
         return ratios
     equal = {name for name, ratio in ratios.items() if ratio == "1"}
-    on = ModelOnMachine(model, _ANY, frozenset(chosen.metrics))
+    on = ModelOnMachine(model, _ANY_MACHINE, frozenset(chosen.metrics))
     same = {
         name for name in ("time", *model.energy) if names_in(on.formula(name)) & METRICS.keys() <= {*equal, "Z", "L"}
     }
@@ -216,21 +220,23 @@ def _ratios(
     return {**ratios, **dict.fromkeys(both, "1")}
 
 
-_ANY = Machine(
+_ANY_MACHINE = Machine(
     "any", "", "any machine", "", (),
     {
         name: Quantity(name, Fraction(1), "1", "assumed", Provenance())
         for name in MACHINE_QUANTITIES
     },
 )  # fmt: skip
-_BARE = replace(
-    _ANY, title="", quantities={n: each for n, each in _ANY.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"}
+_BARE_MACHINE = replace(
+    _ANY_MACHINE,
+    title="",
+    quantities={n: each for n, each in _ANY_MACHINE.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"},
 )
 """A machine without caches, for quantities that depend on no machine."""
 
 
 @dataclass
-class _Work:
+class _PairwiseComparison:
     """Estimates of subjects at sizes on machines, each made once, and the verdicts on pairs."""
 
     subjects: Sequence[Subject]
@@ -249,54 +255,56 @@ class _Work:
 
     def points(self) -> Iterator[ComparedPoint]:
         if self.settings.matrix is not None:
-            yield from self._on_matrix()
+            yield from self._compare_on_matrix()
             return
         for size in [0] if self.sweep is None else self.sweep.points:
             for machine in range(len(self.machines)):
                 for i, j in combinations(range(len(self.subjects)), 2):
-                    yield self._point(size, machine, i, j)
+                    yield self._compare_at(size, machine, i, j)
 
-    def _given(self, size: int) -> Given:
+    def _find_given_sizes(self, size: int) -> Given:
         given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
-        return with_processors(given, self.subjects, self.settings.option)
+        return add_processors(given, self.subjects, self.settings.option)
 
-    def _point(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
+    def _compare_at(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])
-        first, second = (self._estimate(index, machine, size) for index in (i, j))
-        at = {name: value for name, (value, _) in self._given(size).items()}
+        first, second = (self._find_estimate(index, machine, size) for index in (i, j))
+        at = {name: value for name, (value, _) in self._find_given_sizes(size).items()}
         for result in (first, second):
             if isinstance(result, ArchlineError):
                 verdict = PointVerdict(OPEN, None, None, "", result.diagnostics[0].message)
                 return ComparedPoint(at, self.machines[machine], pair, verdict)  # type: ignore[arg-type]
         assert isinstance(first, Estimate)
         assert isinstance(second, Estimate)
-        verdict = judge(first, second, self.by)
+        verdict = judge_estimates(first, second, self.by)
         if self.execute and verdict.verdict == OPEN and verdict.ratio is not None:
-            verdict = self._executed(verdict, size, machine, i, j)
+            verdict = self._decide_by_runs(verdict, size, machine, i, j)
         return ComparedPoint(at, self.machines[machine], pair, verdict, first, second)  # type: ignore[arg-type]
 
-    def _estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
+    def _find_estimate(self, index: int, machine: int, size: int) -> Estimate | ArchlineError:
         key = (index, machine, size)
         if key not in self._known:
             try:
-                at = own(self._given(size), self.subjects[index])
-                self._known[key] = self._numeric(index, machine, at, self.settings)
+                at = select_values(self._find_given_sizes(size), self.subjects[index])
+                self._known[key] = self._estimate_in_numbers(index, machine, at, self.settings)
             except ArchlineError as problem:
                 # Facts of the sizes may fail at some points of a sweep; other errors occur at all points.
-                if self.sweep is None or not {diagnostic.rule for diagnostic in problem.diagnostics} <= SKIPPED:
+                if self.sweep is None or not {diagnostic.rule for diagnostic in problem.diagnostics} <= SKIPPED_RULES:
                     raise
                 self._known[key] = problem
         return self._known[key]
 
-    def _numeric(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
-        result = numeric(self.subjects[index], self._machine(machine), self.model, at, settings, self._more)
+    def _estimate_in_numbers(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
+        result = derive_numeric(
+            self.subjects[index], self._complete_machine(machine), self.model, at, settings, self._more
+        )
         assert result.estimate is not None
         if result.cache is not None:
             self.caches.setdefault(result.machine.name, result.cache)
         self.sources.setdefault(result.data)
         return result.estimate
 
-    def _machine(self, index: int) -> Machine:
+    def _complete_machine(self, index: int) -> Machine:
         """Return the machine; missing quantities that ratios do not depend on are set to 1."""
         machine = self.machines[index]
         missing = [name for name in self.model.scale if name not in machine.quantities]
@@ -304,36 +312,40 @@ class _Work:
         return machine.with_parameters(quantities)
 
     # Executions
-    def _executed(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
+    def _decide_by_runs(self, verdict: PointVerdict, size: int, machine: int, i: int, j: int) -> PointVerdict:
         first, second = self.subjects[i], self.subjects[j]
         if not isinstance(first, AlgorithmSubject) or not isinstance(second, AlgorithmSubject):
             return verdict
-        at = self._given(size)
+        at = self._find_given_sizes(size)
         try:
-            runs = list(paired(first, second, own(at, first), own(at, second), self._settings(machine)))
+            runs = list(
+                paired_runs(
+                    first, second, select_values(at, first), select_values(at, second), self._make_run_settings(machine)
+                )
+            )
         except ArchlineError as problem:
             return replace(verdict, reason=f"not executed: {problem.diagnostics[0].message}")
-        return self._judged(verdict, [(run.data, run.first, run.second) for run in runs], machine, i, j)
+        return self._judge_runs(verdict, [(run.data, run.first, run.second) for run in runs], machine, i, j)
 
-    def _settings(self, machine: int) -> Settings:
+    def _make_run_settings(self, machine: int) -> Settings:
         """Return the settings of runs for a machine, with its caches."""
-        on = self._machine(machine)
+        on = self._complete_machine(machine)
         return self.settings.on(on, self.model.on(on).levels)
 
-    def _judged(
+    def _judge_runs(
         self, verdict: PointVerdict, runs: Sequence[tuple[str, ExecutedRun, ExecutedRun]], machine: int, i: int, j: int
     ) -> PointVerdict:
         ratios: list[Execution] = []
         decides = ""
         for data, first, second in runs:
-            estimates = [self._of_run(index, machine, ran) for index, ran in ((i, first), (j, second))]
+            estimates = [self._estimate_run(index, machine, ran) for index, ran in ((i, first), (j, second))]
             values = [estimate.by(self.by) for estimate in estimates]
             assert values[0] is not None
             assert values[1] is not None
-            ratio = quotient(values[0], values[1])
+            ratio = divide_amounts(values[0], values[1])
             if ratio is not None:
                 ratios.append(Execution(data, ratio))
-                decides = decides or judge(estimates[0], estimates[1], self.by).decides
+                decides = decides or judge_estimates(estimates[0], estimates[1], self.by).decides
         if ratios:
             self.executed = "where runs decide the verdict, their inputs are as counted under the cache above"
         return with_executions(verdict, ratios, decides)
@@ -343,15 +355,15 @@ class _Work:
         """The compared metric, which the model need not take."""
         return frozenset({self.by} & METRICS.keys())
 
-    def _of_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
+    def _estimate_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
         chosen = self.subjects[index]
         assert isinstance(chosen, AlgorithmSubject)
-        measured = replace(self._settings(machine), measured=True)
-        on, used = applied(chosen, self._machine(machine), self.model, measured)
+        measured = replace(self._make_run_settings(machine), measured=True)
+        on, used = apply_to_subject(chosen, self._complete_machine(machine), self.model, measured)
         basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
-        return estimate_of(on.model, used, basis.amounts())
+        return estimate_amounts(on.model, used, basis.amounts())
 
-    def _on_matrix(self) -> Iterator[ComparedPoint]:
+    def _compare_on_matrix(self) -> Iterator[ComparedPoint]:
         """Yield the verdicts at the sizes of a matrix: by the bounds, else by runs on it."""
         plain = replace(self.settings, matrix=None, block=None)
         for machine in range(len(self.machines)):
@@ -359,15 +371,16 @@ class _Work:
             for subject in self.subjects:
                 if not isinstance(subject, AlgorithmSubject):
                     raise error(rules.OPTIONS_CLASH, "`--matrix` is for algorithms", hint="leave formulas out")
-                runs.append(subject.run(own(self.at, subject), self._settings(machine)))
+                runs.append(subject.run(select_values(self.at, subject), self._make_run_settings(machine)))
             for i, j in combinations(range(len(self.subjects)), 2):
                 estimates = [
-                    self._numeric(index, machine, from_python(dict(runs[index].sizes)), plain) for index in (i, j)
+                    self._estimate_in_numbers(index, machine, from_python(dict(runs[index].sizes)), plain)
+                    for index in (i, j)
                 ]
-                verdict = judge(estimates[0], estimates[1], self.by)
+                verdict = judge_estimates(estimates[0], estimates[1], self.by)
                 if verdict.verdict == OPEN:
                     data = str(self.settings.matrix)
-                    verdict = self._judged(verdict, [(data, runs[i], runs[j])], machine, i, j)
+                    verdict = self._judge_runs(verdict, [(data, runs[i], runs[j])], machine, i, j)
                 at_both = {**runs[j].sizes, **runs[i].sizes}
                 pair: Pair = (self.names[i], self.names[j])
                 yield ComparedPoint(at_both, self.machines[machine], pair, verdict, *estimates)
@@ -384,12 +397,12 @@ class _Work:
                 sizes = list(zip(self.sweep.points, (point.verdict for point in pair_points), strict=True))
 
                 def at(size: int, number: int = number, i: int = i, j: int = j) -> PointVerdict | None:
-                    first, second = (self._estimate(index, number, size) for index in (i, j))
+                    first, second = (self._find_estimate(index, number, size) for index in (i, j))
                     if isinstance(first, ArchlineError) or isinstance(second, ArchlineError):
                         return None
-                    return judge(first, second, self.by)
+                    return judge_estimates(first, second, self.by)
 
-                for start, end in brackets(sizes, at):
+                for start, end in bracket_changes(sizes, at):
                     before, after = at(start), at(end)
                     assert before is not None
                     assert after is not None

@@ -12,9 +12,9 @@ from archline.analysis.cost import ends_at
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
 from archline.energy.caches import Settings, cache_at
-from archline.energy.running import ExecutedRun, run, split
+from archline.energy.running import ExecutedRun, run, split_arguments
 from archline.energy.subjects import AlgorithmSubject
-from archline.execution.data import generate
+from archline.execution.data import generate_arguments
 from archline.execution.jit import compiled_available
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
@@ -35,22 +35,22 @@ class PairedRun:
     second: ExecutedRun
 
 
-def paired(
+def paired_runs(
     left: AlgorithmSubject, right: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
 ) -> Iterator[PairedRun]:
     """Run both algorithms on each kind of data. Arrays of one name and shape hold the same data in both.
 
     Raises ArchlineError (AL411) where a run would take too long, and the errors of runs.
     """
-    points = [_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
-    vectors = _vectors(left) or _vectors(right)
+    points = [_find_run_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
+    vectors = _has_vectors(left) or _has_vectors(right)
     orders: dict[str, Callable[[Any], Any]] = {"random": lambda values: values}
     if vectors:
         orders |= {"rising": np.sort, "falling": lambda values: np.sort(values)[::-1].copy()}
     for name, order in orders.items():
         for seed in range(settings.seed, settings.seed + (SEEDS if name == "random" else 1)):
-            first = _arguments(left, points[0], seed, order)
-            second = _shared(_arguments(right, points[1], seed, order), first)
+            first = _make_arguments(left, points[0], seed, order)
+            second = _share_data(_make_arguments(right, points[1], seed, order), first)
             data = f"random data (seed {seed})" if name == "random" else f"{name} data"
             runs = [
                 _run(subject, point, values, settings)
@@ -59,7 +59,7 @@ def paired(
             yield PairedRun(data, *runs)
 
 
-def _point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
+def _find_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
     report = chosen.report
     point = report.point(at, report.names.for_a_run, settings.option)
     limit = MAX_WORK if settings.compiled is not False and compiled_available() else MAX_PLAIN_WORK
@@ -74,7 +74,7 @@ def _point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
     return point
 
 
-def _vectors(chosen: AlgorithmSubject) -> bool:
+def _has_vectors(chosen: AlgorithmSubject) -> bool:
     """Whether an array that is read is a vector of plain data."""
     return any(_is_vector(parameter) for parameter in chosen.algorithm.node.parameters)
 
@@ -83,16 +83,16 @@ def _is_vector(parameter: s.Parameter) -> bool:
     return isinstance(parameter.type, s.ArrayType) and len(parameter.type.shape) == 1 and parameter.mode != "out"
 
 
-def _arguments(chosen: AlgorithmSubject, point: Point, seed: int, order: Callable[[Any], Any]) -> dict[str, Any]:
-    sizes, symbols = split(chosen.algorithm, point)
-    values = generate(*chosen.algorithm.executed, sizes, seed)
+def _make_arguments(chosen: AlgorithmSubject, point: Point, seed: int, order: Callable[[Any], Any]) -> dict[str, Any]:
+    sizes, symbols = split_arguments(chosen.algorithm, point)
+    values = generate_arguments(*chosen.algorithm.executed, sizes, seed)
     for parameter in chosen.algorithm.node.parameters:
         if _is_vector(parameter):
             values[parameter.name] = order(values[parameter.name])
     return {**values, **symbols}
 
 
-def _shared(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
+def _share_data(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, Any]:
     """Replace data by that of another algorithm in arrays of the same name, shape and type."""
 
     def is_same_array(name: str) -> bool:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archline.expr.text import format_fact
-from archline.growth.growths import Growth, decide_side, is_number, order, quotient
+from archline.growth.growths import Growth, decide_side, divide_expressions, is_number, make_order_formula
 from archline.growth.is_big_o import Proved
 from archline.records import record, replace
 
-LESS, SAME, GREATER, UNKNOWN = "less", "same", "greater", "unknown"
+LESS_GROWTH, SAME_GROWTH, GREATER_GROWTH, UNKNOWN_GROWTH = "less", "same", "greater", "unknown"
 
 
 @record
@@ -29,43 +29,45 @@ class GrowthRelation:
     proofs: tuple[Proved, ...] = ()
 
 
-def compared(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, GrowthRelation]:
+def compare_growths(first: Mapping[str, Growth], second: Mapping[str, Growth]) -> dict[str, GrowthRelation]:
     """Return the relation of each quantity that both mappings have."""
-    return {name: relation(growth, second[name]) for name, growth in first.items() if name in second}
+    return {name: find_relation(growth, second[name]) for name, growth in first.items() if name in second}
 
 
 def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
     """Mark quantities with the same ratio at all sizes as of the same order, even if that is unknown."""
     return {
-        name: replace(row, relation=SAME, ratio=ratios[name], bound="") if name in ratios else row
+        name: replace(row, relation=SAME_GROWTH, ratio=ratios[name], bound="") if name in ratios else row
         for name, row in relations.items()
     }
 
 
-def relation(first: Growth, second: Growth) -> GrowthRelation:
+def find_relation(first: Growth, second: Growth) -> GrowthRelation:
     """Return the relation of two growths under the facts of both."""
     facts = tuple(dict.fromkeys((*first.facts, *second.facts)))
     texts = first.text, second.text
     if first.is_zero or second.is_zero:
         # 0 is of a lower order than any positive cost.
-        which = SAME if first.is_zero and second.is_zero else LESS if first.is_zero else GREATER
+        which = SAME_GROWTH if first.is_zero and second.is_zero else LESS_GROWTH if first.is_zero else GREATER_GROWTH
         positive = all(g.lower is not None and not is_number(g.lower, 0) for g in (first, second) if not g.is_zero)
-        return GrowthRelation(which if positive else UNKNOWN, None, *texts, facts=tuple(map(format_fact, facts)))
+        return GrowthRelation(which if positive else UNKNOWN_GROWTH, None, *texts, facts=tuple(map(format_fact, facts)))
     fact_texts = tuple(map(format_fact, facts))
     at_most, at_least = (decide_side(side, first, second, facts) for side in ("O", "Omega"))
     ratio = None
     if first.tight and second.tight:
         assert first.upper is not None
         assert second.upper is not None
-        ratio = order("Theta", quotient(first.upper, second.upper))
-    unknown = GrowthRelation(UNKNOWN, ratio, *texts, facts=fact_texts, proofs=(*at_most.proofs, *at_least.proofs))
+        ratio = make_order_formula("Theta", divide_expressions(first.upper, second.upper))
+    unknown = GrowthRelation(
+        UNKNOWN_GROWTH, ratio, *texts, facts=fact_texts, proofs=(*at_most.proofs, *at_least.proofs)
+    )
     match at_most.outcome, at_least.outcome:
         case "holds", "holds":
-            return replace(unknown, relation=SAME, ratio="Theta(1)")
+            return replace(unknown, relation=SAME_GROWTH, ratio="Theta(1)")
         case "holds", strict:
-            return replace(unknown, relation=LESS if strict == "fails" else UNKNOWN, bound="O")
+            return replace(unknown, relation=LESS_GROWTH if strict == "fails" else UNKNOWN_GROWTH, bound="O")
         case strict, "holds":
-            return replace(unknown, relation=GREATER if strict == "fails" else UNKNOWN, bound="Omega")
+            return replace(unknown, relation=GREATER_GROWTH if strict == "fails" else UNKNOWN_GROWTH, bound="Omega")
         case "fails", "fails" if first.tight and second.tight:
             return replace(unknown, bound="incomparable")
         case _:

@@ -13,7 +13,7 @@ from functools import cached_property, partial
 from itertools import islice
 
 from archline.algebra.atoms import PositivePart
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.boxes import Boxes
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
@@ -22,15 +22,15 @@ from archline.algebra.prove.prover import never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.claims.growth import facts_of_case
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
-from archline.energy.formulas import fold, names_in, value_of
+from archline.energy.formulas import bound_value, fold, names_in
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.tree import rewritten, substituted_fact
-from archline.expr.values import ends, evaluate
+from archline.expr.tree import rewrite_parts, substitute_in_fact
+from archline.expr.values import bounds_of_value, evaluate
 from archline.growth.balls import exact_text
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import never_negative as signs
-from archline.ir.conditions import some_fact_excluded, with_all
+from archline.ir.conditions import nonnegative_values as signs
+from archline.ir.conditions import some_fact_excluded, with_all_facts
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
 from archline.numbers import digits, fmpq, point_text
@@ -39,7 +39,7 @@ from archline.records import record
 MAX_TERM_PRODUCTS = 500_000
 MAX_CASES = 64
 """The bounds of several costs are not compared in more combined cases than this."""
-SEEN = 400
+OPEN_SAMPLE_NUMBER = 400
 """The sample, counted from 1, or the last one before it, that shows what leaves a comparison open."""
 MAX_ZEROS = 100
 """The number of sizes at which it is tested whether only one side is 0."""
@@ -57,9 +57,9 @@ class OrderVerdict:
     bounds: str = ""
 
 
-_Ends = tuple[list[Poly], list[Poly]]
+_AmountBounds = tuple[list[Poly], list[Poly]]
 """Lower and upper bounds."""
-_Case = tuple[Facts, dict[str, _Ends]]
+_Case = tuple[Facts, dict[str, _AmountBounds]]
 """Facts at some of the sizes, and the bounds of each amount there."""
 
 
@@ -91,32 +91,34 @@ class CostOrder:
             return OrderVerdict("unknown", "no sizes were found that satisfy the facts")
         if few is None or len(few) > 1:
             try:
-                with budget(MAX_TERM_PRODUCTS):
-                    if self._proved(self._cases(apart=False)) or self._proved(self._cases(apart=True)):
-                        return self._holding("proved for all sizes")
-                    boxes = None if few is not None else self._by_boxes()
+                with limit_effort(MAX_TERM_PRODUCTS):
+                    if self._is_proved(self._combine_cases(apart=False)) or self._is_proved(
+                        self._combine_cases(apart=True)
+                    ):
+                        return self._make_holding_verdict("proved for all sizes")
+                    boxes = None if few is not None else self._decide_by_boxes()
                 if boxes is not None:
                     return boxes
             except (OpenError, NotStaticError, TooComplexError) as problem:
                 why = str(problem)
-        return self._tried(few, why)
+        return self._decide_by_values(few, why)
 
-    def _holding(self, reason: str) -> OrderVerdict:
+    def _make_holding_verdict(self, reason: str) -> OrderVerdict:
         """Return the verdict `holds`, with the declared costs on which it depends."""
         declared = dict.fromkeys(name for amount in self.amounts.values() for name in amount.cost.declared)
         return OrderVerdict("holds", reason + (f", given what {', '.join(declared)} declares" if declared else ""))
 
-    def _open(self, why: str, point: Point | None) -> OrderVerdict:
+    def _make_open_verdict(self, why: str, point: Point | None) -> OrderVerdict:
         """Return an unknown verdict with the bounds, and the cost with the widest bounds at a point."""
         bounds = "\n".join(f"{amount.text}: {_bounds_text(amount, self.sizes)}" for amount in self.amounts.values())
-        return OrderVerdict("unknown", why if point is None else why + self._widest(point), bounds=bounds)
+        return OrderVerdict("unknown", why if point is None else why + self._describe_widest_cost(point), bounds=bounds)
 
     # By values
-    def _tried(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
+    def _decide_by_values(self, few: Sequence[Point] | None, why: str) -> OrderVerdict:
         """Decide at all sizes where they are few, else search a size at which the claim fails."""
         verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
-            verdict = self._at(point)
+            verdict = self._decide_at(point)
             fails = verdict is not None and verdict.outcome == "fails"
             # Following a run takes longer than evaluating: samples are followed only where they decide something.
             if (fails or few is not None) and not self._has_runs(point):
@@ -125,17 +127,19 @@ class CostOrder:
             if verdict is not None and fails:
                 return verdict
         if few is None:
-            return self._open(why, verdicts[min(len(verdicts), SEEN) - 1][0] if verdicts else None)
+            return self._make_open_verdict(
+                why, verdicts[min(len(verdicts), OPEN_SAMPLE_NUMBER) - 1][0] if verdicts else None
+            )
         for point, verdict in verdicts:
             if verdict is None or verdict.outcome != "holds":
-                return self._open("there is no value" if verdict is None else verdict.reason, point)
+                return self._make_open_verdict("there is no value" if verdict is None else verdict.reason, point)
         match verdicts:
             case []:
                 return OrderVerdict("unknown", "no sizes satisfy the facts, or no run terminates at them")
             case [(_, OrderVerdict(reason=reason))]:
-                return self._holding(f"at these sizes {reason}")
+                return self._make_holding_verdict(f"at these sizes {reason}")
             case _:
-                return self._holding(f"evaluated at all {len(verdicts):,} sizes")
+                return self._make_holding_verdict(f"evaluated at all {len(verdicts):,} sizes")
 
     def values(self, point: Point) -> tuple[Interval, Interval] | None:
         """Return the values of both sides at a point; None if one has none."""
@@ -143,12 +147,12 @@ class CostOrder:
             values = {name: amount.ends(point) for name, amount in self.amounts.items()}
             for name, part in self.parts.items():
                 value = part if isinstance(part, Fraction) else evaluate(part, point)
-                values[name] = Interval(*ends(value))
-            return value_of(self.left, values), value_of(self.right, values)
+                values[name] = Interval(*bounds_of_value(value))
+            return bound_value(self.left, values), bound_value(self.right, values)
         except NO_VALUE:
             return None
 
-    def _at(self, point: Point) -> OrderVerdict | None:
+    def _decide_at(self, point: Point) -> OrderVerdict | None:
         """Decide the claim at a point; None if a side has no value."""
         values = self.values(point)
         if values is None:
@@ -162,10 +166,10 @@ class CostOrder:
                 holds, fails = more.lower > 0, more.upper <= 0
             case _:
                 holds, fails = more.lower >= 0, more.upper < 0
-        shown = [f"{_shown(value)} {unit}".rstrip() for value, unit in zip(values, self.units, strict=True)]
+        shown = [f"{_format_interval(value)} {unit}".rstrip() for value, unit in zip(values, self.units, strict=True)]
         text = f"the left side is {shown[0]}, the right side {shown[1]}"
         if left != right and shown[0] == shown[1]:
-            text += f"; their difference is {_shown(left - right)} {self.units[0]}".rstrip()
+            text += f"; their difference is {_format_interval(left - right)} {self.units[0]}".rstrip()
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", text, point)
 
     def refutation(self, side: str, refuted: Refuted | None) -> str:
@@ -174,16 +178,16 @@ class CostOrder:
         Empty if the sides have no values there.
         """
         if refuted is None or not refuted.curve:
-            return self._zero(side, 0)
-        above, below = _sides(side)
+            return self._find_zero(side, 0)
+        above, below = _name_sides(side)
         texts = []
         for at in refuted.points[:3]:
-            values = self._ratio(side, at)
+            values = self._order_values(side, at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
-                sizes = _named({name: exact_text(size) for name, size in at.items()})
+                sizes = _format_assignments({name: exact_text(size) for name, size in at.items()})
                 texts.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
-        along = f"({above} side)/({below} side) is unbounded along {_named(refuted.curve)}"
+        along = f"({above} side)/({below} side) is unbounded along {_format_assignments(refuted.curve)}"
         return f"{along}: {'; '.join(texts)}" if texts else ""
 
     def vanishing(self, side: str) -> str:
@@ -193,7 +197,7 @@ class CostOrder:
         """
         below = self.right if side == "O" else self.left
         amounts = [self.amounts[name] for name in names_in(below) if name in self.amounts]
-        return "" if all(map(self._is_positive, amounts)) else self._zero(side, 1)
+        return "" if all(map(self._is_positive, amounts)) else self._find_zero(side, 1)
 
     def _is_positive(self, amount: SizedCost) -> bool:
         """Whether a cost is known to be above 0 at all sizes."""
@@ -203,17 +207,17 @@ class CostOrder:
         except NotStaticError:
             return False
 
-    def _zero(self, side: str, start: int) -> str:
+    def _find_zero(self, side: str, start: int) -> str:
         """Describe a size, from `start` on, at which only the side that should be larger is 0; else empty."""
-        above, below = _sides(side)
+        above, below = _name_sides(side)
         points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
-            values = self._ratio(side, point)
+            values = self._order_values(side, point)
             if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
-                return f"at {point_text(point)} the {above} side is {_shown(values[0])}, the {below} side 0"
+                return f"at {point_text(point)} the {above} side is {_format_interval(values[0])}, the {below} side 0"
         return ""
 
-    def _ratio(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
+    def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
         """Return the value of the side that should be the smaller, then that of the larger."""
         values = self.values(point)
         return values if values is None or side == "O" else values[::-1]
@@ -224,7 +228,7 @@ class CostOrder:
         except EvaluationError:
             return False
 
-    def _widest(self, point: Point) -> str:
+    def _describe_widest_cost(self, point: Point) -> str:
         """Describe the cost whose bounds are the furthest apart, in proportion."""
         widths = {}
         for amount in self.amounts.values():
@@ -236,7 +240,7 @@ class CostOrder:
         text = max(widths, key=lambda name: widths[name][0], default="")
         if not text or not widths[text][0]:
             return ""
-        return f"; widest: {text}, {_shown(widths[text][1])} at {point_text(point)}"
+        return f"; widest: {text}, {_format_interval(widths[text][1])} at {point_text(point)}"
 
     # By bounds
     @cached_property
@@ -258,7 +262,9 @@ class CostOrder:
                     polynomials[name] = Poly.constant(Fraction(evaluate(part, {})))  # type: ignore[arg-type]
                 case _:
                     divisors = (node.right for node in s.nodes(part) if isinstance(node, s.Binary) and node.op == "/")
-                    if not all(_positive(static_value(divisor, self.sizes.scope), facts) for divisor in divisors):
+                    if not all(
+                        _has_positive_margin(static_value(divisor, self.sizes.scope), facts) for divisor in divisors
+                    ):
                         raise OpenError("a divisor is not known to be positive")
                     polynomials[name] = as_fractions(static_value(part, self.sizes.scope))
         return InSymbols(polynomials, facts)
@@ -269,31 +275,33 @@ class CostOrder:
         left, right = fold(self.left, self._symbols).over(fold(self.right, self._symbols))
         return {"<": (right - left,), ">": (left - right,), "=": (right - left, left - right)}[self.relation[0]]
 
-    def _proved(self, cases: Iterable[_Case]) -> bool:
+    def _is_proved(self, cases: Iterable[_Case]) -> bool:
         """Whether bounds prove the claim at all sizes, by cases. Raises OpenError, NotStaticError, TooComplexError."""
         strict = self.relation in ("<", ">")
         return all(
-            all(self._at_least(margin, case, strict) for margin in self._margins)
-            and all(self._at_least(divisor, case, True) for divisor in self._symbols.divisors)
+            all(self._is_nonnegative(margin, case, strict) for margin in self._margins)
+            and all(self._is_nonnegative(divisor, case, True) for divisor in self._symbols.divisors)
             for case in cases
         )
 
-    def _at_least(self, value: Poly, case: _Case, strict: bool) -> bool:
+    def _is_nonnegative(self, value: Poly, case: _Case, strict: bool) -> bool:
         """Whether a polynomial of amounts and their maxima is never negative, or always positive if `strict`."""
         facts, case_bounds = case
-        exact, integer_facts = _exact(case_bounds), facts
+        exact, integer_facts = _find_exact_amounts(case_bounds), facts
         inexact = {name: amount_bounds for name, amount_bounds in case_bounds.items() if name not in exact}
         whole = {name: amount_bounds for name, amount_bounds in inexact.items() if self.amounts[name].whole}
         for name, (lowers, uppers) in whole.items():
             integer_facts = integer_facts.with_symbol(name, (ZERO, *lowers), uppers)
         maxima = {atom: value.coefficients(atom) for atom in value.atoms() if _is_maximum(atom, self.amounts)}
-        is_shown = _positive if strict else never_negative
+        is_shown = _has_positive_margin if strict else never_negative
         # First with integer amounts as symbols between their bounds, then with one bound of each amount.
         for under, rest in ((integer_facts, inexact.keys() - whole.keys()), (facts, inexact.keys())):
-            for parts in () if maxima and rest else ([value],) if strict else ([value], list(_alike(value))):
+            for parts in (
+                () if maxima and rest else ([value],) if strict else ([value], list(_split_by_coefficient(value)))
+            ):
                 bounds = {name: amount_bounds for name, amount_bounds in inexact.items() if name in rest}
                 with suppress(OpenError):
-                    if all(is_shown(self._least(part.substitute(exact), bounds), under) for part in parts):
+                    if all(is_shown(self._bound_below(part.substitute(exact), bounds), under) for part in parts):
                         return True
         if not maxima:
             return False
@@ -301,10 +309,13 @@ class CostOrder:
         sign = self._symbols.facts.nonnegative
         rising = {atom for atom, parts in maxima.items() if parts.keys() <= {0, 1} and sign(parts[1])}
         atom = min(maxima, key=lambda atom: atom in rising)
-        results = (self._at_least(_put(value, atom, branch), case, strict) for branch in (ZERO, atom.parts[0]))
+        results = (
+            self._is_nonnegative(_substitute_atom(value, atom, branch), case, strict)
+            for branch in (ZERO, atom.parts[0])
+        )
         return any(results) if atom in rising else all(results)
 
-    def _cases(self, apart: bool) -> list[_Case]:
+    def _combine_cases(self, apart: bool) -> list[_Case]:
         """Return all cases together of the bounds of all amounts, at most MAX_CASES. Raises OpenError for more.
 
         With `apart` conditions under which other bounds hold make cases of their own.
@@ -314,23 +325,23 @@ class CostOrder:
             several = (
                 (more, {**bounds, name: ends})
                 for case, bounds in combined
-                for more, ends in _cases(amount, case, self.sizes, apart)
+                for more, ends in _bound_cases(amount, case, self.sizes, apart)
             )
             combined = list(islice(several, MAX_CASES + 1))
             if len(combined) > MAX_CASES:
                 raise OpenError("their bounds have too many combined cases")
         return combined
 
-    def _by_boxes(self) -> OrderVerdict | None:
+    def _decide_by_boxes(self) -> OrderVerdict | None:
         """Decide on a finite range, by bounds over boxes of sizes that are halved until they decide."""
         import numpy as np
 
-        box, ((_, ends), *rest) = self.sizes.box, self._cases(apart=False)
+        box, ((_, ends), *rest) = self.sizes.box, self._combine_cases(apart=False)
         values = [*self._margins, *self._symbols.divisors]
         maxima = any(_is_maximum(atom, self.amounts) for value in values for atom in value.atoms())
         if box is None or rest or maxima or self.relation == "==":
             return None
-        values = [self._least(value.substitute(_exact(ends)), ends) for value in values]
+        values = [self._bound_below(value.substitute(_find_exact_amounts(ends)), ends) for value in values]
         strict = [self.relation in ("<", ">")] * len(self._margins) + [True] * len(self._symbols.divisors)
         left, asked, names = np.array([list(zip(*box.values(), strict=True))]), 0, list(box)
         while len(left) and asked + len(left) <= MAX_SIZES:
@@ -342,7 +353,7 @@ class CostOrder:
             left = left[~np.all(proved, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
             for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
-                verdict = self._at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
+                verdict = self._decide_at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
                 if verdict is not None and verdict.outcome != "holds":
                     return verdict if verdict.outcome == "fails" else None
             left = left[~whole]
@@ -351,9 +362,9 @@ class CostOrder:
             lower[rows, 1, widest] = left[rows, :, widest].sum(axis=1) // 2
             upper[rows, 0, widest] = lower[rows, 1, widest] + 1
             left = np.concatenate([lower, upper])
-        return None if len(left) else self._holding(f"decided by {asked:,} boxes of sizes")
+        return None if len(left) else self._make_holding_verdict(f"decided by {asked:,} boxes of sizes")
 
-    def _least(self, value: Poly, amounts: Mapping[str, _Ends]) -> Poly:
+    def _bound_below(self, value: Poly, amounts: Mapping[str, _AmountBounds]) -> Poly:
         """Replace each amount in a polynomial without maxima by the bound that makes it less.
 
         Raises OpenError if the sign of a factor is unknown.
@@ -369,7 +380,7 @@ class CostOrder:
         return value
 
 
-def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
+def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], dict[str, s.Expr]]:
     """Replace parts in sizes alone by names in formulas, but for the `held` names; reals are parts too."""
     parts: dict[str, s.Expr] = {}
 
@@ -382,20 +393,20 @@ def apart(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Expr, ...], 
         parts[name := f"part {len(parts)}"] = part
         return s.Name(name, span=part.span)
 
-    return tuple(rewritten(side, name_part) for side in sides), parts
+    return tuple(rewrite_parts(side, name_part) for side in sides), parts
 
 
 # The bounds of amounts
-def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _Ends]]:
+def _bound_cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _AmountBounds]]:
     """Yield the bounds of an amount where some facts hold, by its pieces and by conditions on the cache."""
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
     shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
     for piece, known in amount.cost.facts_by_piece:
-        more = [] if known is None else [substituted_fact(fact, amount.sizes) for fact in facts_of_case(known)]
+        more = [] if known is None else [substitute_in_fact(fact, amount.sizes) for fact in facts_of_case(known)]
         if known is not None and some_fact_excluded(more, scope.with_facts(facts)):
             continue
-        for case in _parts(with_all(facts, more, scope), shown):
+        for case in _split_by_conditions(with_all_facts(facts, more, scope), shown):
             low, high = (
                 [
                     as_fractions(amount.in_sizes(bound.value, scope))
@@ -407,16 +418,16 @@ def _cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterat
             yield case, (low, high)
 
 
-def _parts(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
+def _split_by_conditions(facts: Facts, conditions: Sequence[Sequence[Poly]]) -> Iterator[Facts]:
     """Yield parts of all sizes: where the first condition holds, and where a value of it is below 0, split on."""
     for value in conditions[0] if conditions else ():
         if not facts.nonnegative(value):
-            yield from _parts(facts.with_nonnegative(-value), conditions[1:])
+            yield from _split_by_conditions(facts.with_nonnegative(-value), conditions[1:])
             facts = facts.with_nonnegative(value)
     yield facts
 
 
-def _exact(amounts: Mapping[str, _Ends]) -> dict[str, Poly]:
+def _find_exact_amounts(amounts: Mapping[str, _AmountBounds]) -> dict[str, Poly]:
     """Return the values of amounts that have a lower bound which is an upper bound too."""
     return {name: bound for name, (lowers, uppers) in amounts.items() for bound in lowers if bound in uppers}
 
@@ -425,11 +436,11 @@ def _is_maximum(atom: Atom, amounts: Container[str]) -> bool:
     return isinstance(atom, PositivePart) and any(name in amounts for name in atom.names)
 
 
-def _put(value: Poly, atom: Atom, other: Poly) -> Poly:
+def _substitute_atom(value: Poly, atom: Atom, other: Poly) -> Poly:
     return value.map_atoms(lambda part: other if part == atom else None)
 
 
-def _alike(value: Poly) -> Iterator[Poly]:
+def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
     """Yield the parts of a value with equal coefficients up to sign: of an energy those of each quantity."""
     parts: dict[object, dict[Monomial, fmpq]] = {}
     for monomial, coefficient in value.terms.items():
@@ -437,13 +448,13 @@ def _alike(value: Poly) -> Iterator[Poly]:
     return map(Poly, parts.values())
 
 
-def _positive(value: Poly, facts: Facts) -> bool:
+def _has_positive_margin(value: Poly, facts: Facts) -> bool:
     """Whether a value exceeds 0 by the least difference of such values; unknown for roots and logarithms."""
     (margin,) = signs(">", value)
     return margin != value and never_negative(margin, facts)
 
 
-def at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
+def decide_at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
     """Decide whether a cost is at most another (or `==` and so on) at all sizes: proved, refuted at a point, or
     unknown.
     """
@@ -461,15 +472,15 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 
-def _sides(side: str) -> tuple[str, str]:
+def _name_sides(side: str) -> tuple[str, str]:
     """Return the side that is to be the smaller by O or Omega, and the larger."""
     return ("left", "right") if side == "O" else ("right", "left")
 
 
-def _named(texts: Mapping[str, str]) -> str:
+def _format_assignments(texts: Mapping[str, str]) -> str:
     """Format texts as `n = 2^T, m = 1`."""
     return ", ".join(f"{name} = {text}" for name, text in texts.items())
 
 
-def _shown(value: Interval) -> str:
+def _format_interval(value: Interval) -> str:
     return " to ".join(map(digits, dict.fromkeys((value.lower, value.upper))))

@@ -13,7 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import points, search_of
-from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, lattice, size
+from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, count_points, enumerate_points
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
 from archline.expr.text import format_fact
@@ -23,7 +23,7 @@ from archline.ir.scope import Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.loader import load_text
-from archline.language.metrics import WHOLE
+from archline.language.metrics import WHOLE_METRICS
 from archline.records import field, record
 
 MAX_SIZES = 10_000
@@ -46,7 +46,7 @@ class SizedCost:
     @property
     def whole(self) -> bool:
         """Whether the cost is an integer; a declared cost may be a fraction."""
-        return self.cost.metric in WHOLE and self.cost.status != "declared"
+        return self.cost.metric in WHOLE_METRICS and self.cost.status != "declared"
 
     def at(self, point: Point) -> dict[str, int]:
         """Return the values of the names that occur in the cost. Raises EvaluationError."""
@@ -130,10 +130,10 @@ class Sizes:
             for name, (low, high) in ends.items()
         ]
         try:
-            grid = lattice({}, variables, self.facts, least)
+            grid = enumerate_points({}, variables, self.facts, least)
         except (TooManyError, UnlimitedSizeError):
             return None
-        if size(grid) > MAX_SIZES:
+        if count_points(grid) > MAX_SIZES:
             return None
         rows = zip(*(grid[name].tolist() for name in self.names), strict=True) if self.names else [()]
         points = (dict(zip(self.names, row, strict=True)) for row in rows)

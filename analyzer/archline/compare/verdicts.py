@@ -15,7 +15,7 @@ from archline.records import field, record, replace
 
 PROVED, THIN, DEPENDS, EXECUTED, OPEN = "proved", "proved, thin", "depends on the data", "executed", "open"
 QUANTITIES = ("energy", "time", "power", "energy_delay", "bytes")
-FIRST, SECOND = "A", "B"
+FIRST_LABEL, SECOND_LABEL = "A", "B"
 
 
 @record
@@ -47,43 +47,45 @@ class PointVerdict:
         return self.verdict in (PROVED, THIN)
 
 
-def judge(first: Estimate, second: Estimate, by: str) -> PointVerdict:
+def judge_estimates(first: Estimate, second: Estimate, by: str) -> PointVerdict:
     """Compare two estimates by their bounds on a quantity of `QUANTITIES`."""
     first_amount, second_amount = first.by(by), second.by(by)
     if first_amount is None or second_amount is None:
         lacks = first if first_amount is None else second
         reason = next(iter(lacks.reasons.values()), f"the {by} is not known")
         return PointVerdict(OPEN, None, None, "", reason)
-    ratio = quotient(first_amount, second_amount)
-    less = _less(first_amount, second_amount)
+    ratio = divide_amounts(first_amount, second_amount)
+    less = _find_lesser(first_amount, second_amount)
     if less is None and not (first_amount.exact and first_amount == second_amount):
-        return PointVerdict(OPEN, None, ratio, _widest(first, second, by), _undecided(first, second, by))
+        return PointVerdict(
+            OPEN, None, ratio, _find_widest_term(first, second, by), _explain_undecided(first, second, by)
+        )
     decides = _largest_difference(first, second, by, less)
-    thin = _thin(first, second, by, less, ratio)
+    thin = _explain_thin_margin(first, second, by, less, ratio)
     if less is None:
         return PointVerdict(PROVED, None, ratio, decides, "equal")
     return PointVerdict(THIN if thin else PROVED, less, ratio, decides, thin)
 
 
-def quotient(one: Interval, other: Interval) -> Interval | None:
+def divide_amounts(one: Interval, other: Interval) -> Interval | None:
     """Return the ratio of two amounts; None if the second may be 0."""
     return one / other if other.lower > 0 else None
 
 
-def _less(one: Interval, other: Interval) -> str | None:
+def _find_lesser(one: Interval, other: Interval) -> str | None:
     if one.upper < other.lower:
-        return FIRST
-    return SECOND if other.upper < one.lower else None
+        return FIRST_LABEL
+    return SECOND_LABEL if other.upper < one.lower else None
 
 
-def _parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
+def _find_parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
     if by == "bytes":
         return {by: estimate.amounts[by]} if by in estimate.amounts else {}
     return estimate.sides if by == "time" else estimate.terms
 
 
-def _differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
-    left, right = _parts(first, by), _parts(second, by)
+def _find_differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
+    left, right = _find_parts(first, by), _find_parts(second, by)
     zero = Interval.of(0)
     return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}
 
@@ -93,25 +95,25 @@ def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | 
     if less is None:
         return ""
     if by == "time":
-        loser = second if less == FIRST else first
+        loser = second if less == FIRST_LABEL else first
         return loser.binds
-    sign = -1 if less == FIRST else 1
-    differences = _differences(first, second, by)
+    sign = -1 if less == FIRST_LABEL else 1
+    differences = _find_differences(first, second, by)
     return max(differences, key=lambda name: sign * differences[name].middle)
 
 
-def _widest(first: Estimate, second: Estimate, by: str) -> str:
-    differences = _differences(first, second, by)
+def _find_widest_term(first: Estimate, second: Estimate, by: str) -> str:
+    differences = _find_differences(first, second, by)
     return max(differences, key=lambda name: differences[name].width) if differences else ""
 
 
-def _undecided(first: Estimate, second: Estimate, by: str) -> str:
+def _explain_undecided(first: Estimate, second: Estimate, by: str) -> str:
     """Name the term whose bounds are the furthest apart, and its side."""
-    name = _widest(first, second, by)
+    name = _find_widest_term(first, second, by)
     widths = {
-        place: _parts(estimate, by)[name].width
-        for place, estimate in ((FIRST, first), (SECOND, second))
-        if name in _parts(estimate, by)
+        place: _find_parts(estimate, by)[name].width
+        for place, estimate in ((FIRST_LABEL, first), (SECOND_LABEL, second))
+        if name in _find_parts(estimate, by)
     }
     if not any(widths.values()):
         return "the two are equal within the rounding of the bounds"
@@ -119,26 +121,26 @@ def _undecided(first: Estimate, second: Estimate, by: str) -> str:
     return f"widest: {name} of {side}"
 
 
-def _thin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
+def _explain_thin_margin(first: Estimate, second: Estimate, by: str, less: str | None, ratio: Interval | None) -> str:
     """Explain why a decided verdict is thin; empty if it is not."""
     if by not in ("energy", "energy_delay", "power"):
         return ""
     accuracy = first.model.accuracy
     if accuracy is not None and ratio is not None and less is not None:
-        margin = 1 - ratio.upper if less == FIRST else 1 - 1 / ratio.lower
+        margin = 1 - ratio.upper if less == FIRST_LABEL else 1 - 1 / ratio.lower
         if margin < accuracy:
             percent = f"{float(100 * margin):.3g} %"
             return f"the margin, {percent}, is below the model's stated error, {float(100 * accuracy):.3g} %"
-    coarse = [_get_coarse(estimate, by) for estimate in (first, second)]
+    coarse = [_find_coarse_amount(estimate, by) for estimate in (first, second)]
     if coarse[0] is None or coarse[1] is None:
         return ""
-    coarse_lesser = _less(coarse[0], coarse[1])
+    coarse_lesser = _find_lesser(coarse[0], coarse[1])
     if coarse_lesser == less:
         return ""
     return f"{'undecided' if coarse_lesser is None else 'reversed'} if eps_op multiplies flops instead of work"
 
 
-def _get_coarse(estimate: Estimate, by: str) -> Interval | None:
+def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
     """Return the quantity by the model's coarser reading."""
     energy = ModelOnMachine(estimate.model, estimate.machine, estimate.amounts.keys()).coarser(estimate)
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
@@ -146,7 +148,7 @@ def _get_coarse(estimate: Estimate, by: str) -> Interval | None:
 
 def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
     """Complete a verdict that the bounds leave open by the ratios of executions."""
-    directions = {_side(execution.ratio) for execution in ratios}
+    directions = {_find_side(execution.ratio) for execution in ratios}
     if not ratios:
         return verdict
     if len(directions) > 1:
@@ -159,10 +161,10 @@ def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides:
     return replace(verdict, verdict=EXECUTED, less=only, decides=decides, reason=reason, executions=tuple(ratios))
 
 
-def _side(ratio: Interval) -> str | None:
+def _find_side(ratio: Interval) -> str | None:
     if ratio.upper < 1:
-        return FIRST
-    return SECOND if ratio.lower > Fraction(1) else None
+        return FIRST_LABEL
+    return SECOND_LABEL if ratio.lower > Fraction(1) else None
 
 
 @record
@@ -186,7 +188,7 @@ class Crossover:
         return self.end == self.start + 1
 
 
-def brackets(
+def bracket_changes(
     points: Sequence[tuple[int, PointVerdict]], at: Callable[[int], PointVerdict | None]
 ) -> list[tuple[int, int]]:
     """Return the closest sizes on both sides of each change between decided points.
@@ -198,12 +200,12 @@ def brackets(
     result = []
     for (low, before), (high, after) in pairwise(decided):
         if before != after:
-            start = _last(low, high, before, at)
-            result.append((start, -_last(-high, -start, after, lambda size: at(-size))))
+            start = _find_last_size(low, high, before, at)
+            result.append((start, -_find_last_size(-high, -start, after, lambda size: at(-size))))
     return result
 
 
-def _last(low: int, high: int, less: str | None, at: Callable[[int], PointVerdict | None]) -> int:
+def _find_last_size(low: int, high: int, less: str | None, at: Callable[[int], PointVerdict | None]) -> int:
     """Find a size from `low` on at which `less` takes less, and at whose successor that is not so."""
     while high - low > 1:
         middle = (low + high) // 2

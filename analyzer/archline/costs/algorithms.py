@@ -11,11 +11,11 @@ from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.checks.failures import (
     assumed_facts,
+    certain_failure,
     endless_recursion,
+    exceeded_bounds,
+    failure_diagnostic,
     misplaced_accesses,
-    passed_bounds,
-    refusal,
-    reported,
     side_conditions,
 )
 from archline.analysis.checks.races import certain_races, certain_spawn_race
@@ -26,7 +26,7 @@ from archline.costs import rules
 from archline.costs.communication import ProblemBounds
 from archline.costs.derived import DerivedCosts
 from archline.costs.trials import COST_GRID, Messages, check_messages
-from archline.execution.run import tried
+from archline.execution.run import try_run
 from archline.execution.run_rules import RACE as DATA_RACE
 from archline.expr.text import format_fact
 from archline.growth import rules as growth_rules
@@ -38,7 +38,7 @@ from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
-from archline.language.extra_facts import with_where
+from archline.language.extra_facts import add_where
 from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
@@ -79,14 +79,14 @@ class AlgorithmUnderFacts:
     @cached_property
     def executed(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under inherited facts, from which costs are derived and which is executed."""
-        return with_where(*self._plain, self.inherited)
+        return add_where(*self._plain, self.inherited)
 
     @cached_property
     def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm without facts about the machine alone, for flops, work and span; P is a size of a grid."""
         symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
         own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
-        return self.executed if own == self.inherited else with_where(*self._plain, own)
+        return self.executed if own == self.inherited else add_where(*self._plain, own)
 
     @cached_property
     def _costs(self) -> Costs:
@@ -95,7 +95,7 @@ class AlgorithmUnderFacts:
         for facts in self._other_facts:
             if all(cost.upper is not None for cost in found):
                 break
-            other = derive(*with_where(*self._plain, facts))
+            other = derive(*add_where(*self._plain, facts))
             metrics = {**found.metrics, **_replace_unknown_costs(found.metrics, other.metrics)}
             kinds = {**found.flops_by_kind, **_replace_unknown_costs(found.flops_by_kind, other.flops_by_kind)}
             found = replace(found, metrics=metrics, flops_by_kind=kinds)
@@ -107,7 +107,7 @@ class AlgorithmUnderFacts:
         found = io_cost(*self.executed)
         for facts in self._other_facts:
             if found.upper is None:
-                found = io_cost(*with_where(*self._plain, facts))
+                found = io_cost(*add_where(*self._plain, facts))
         return found
 
     @property
@@ -175,7 +175,7 @@ class AlgorithmUnderFacts:
             own = {*self.sizes, *(["P"] if self.node.grid else [])}
             facts = tuple(fact for fact in facts if s.names(fact) <= own)
         both = (*self.further_facts, *facts)
-        narrowed = type(self)(*with_where(self.module, self.node, facts), self._plain, both)
+        narrowed = type(self)(*add_where(self.module, self.node, facts), self._plain, both)
         _require_sizes(narrowed, facts)
         return narrowed
 
@@ -218,7 +218,7 @@ class AlgorithmUnderFacts:
             subject.of_first_call,
             ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
             side_conditions(*about),
-            partial(refusal, *about),
+            partial(certain_failure, *about),
             about,
         )
         limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
@@ -238,23 +238,23 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     endless = endless_recursion(module, algorithm)
     if endless is not None:
         return (endless,)
-    kinds = misplaced_accesses(module, algorithm), passed_bounds(module, algorithm)
+    kinds = misplaced_accesses(module, algorithm), exceeded_bounds(module, algorithm)
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
     failure = next((each for each in failures if _is_confirmed_by_run(module, algorithm, each)), None)
     if failure is not None:
-        return (reported(failure),)
+        return (failure_diagnostic(failure),)
     races = certain_races(module, algorithm)
     spawned = None if races else certain_spawn_race(module, algorithm)
     if spawned is None:
         return races
-    found = tried(module, algorithm, spawned[1])
+    found = try_run(module, algorithm, spawned[1])
     # Confirmed by an execution, as failures are.
     return (spawned[0],) if isinstance(found, Diagnostic) and found.rule is DATA_RACE else ()
 
 
 def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Test whether an execution at the sizes of a failure stops with the same rule."""
-    found = tried(module, algorithm, failure.sizes)
+    found = try_run(module, algorithm, failure.sizes)
     # There is no data of some sizes.
     return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
 

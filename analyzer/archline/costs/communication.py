@@ -16,7 +16,7 @@ from archline.claims.communication_bounds import (
 )
 from archline.costs.trials import COST_GRID, replicated_input
 from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
+from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import error
 from archline.language.model import Module
 from archline.numbers import point_text
@@ -44,7 +44,7 @@ class ProblemBounds:
         solved = (
             problem_of(algorithm)
             if problem is None
-            else named_problem(problem, [*names.size_names, "P", *cost_symbols(module.externs.values())])
+            else named_problem(problem, [*names.size_names, "P", *find_cost_symbols(module.externs.values())])
         )
         return ProblemBounds(module, algorithm, solved)
 

@@ -9,14 +9,14 @@ from typing import Any, Self
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.bounds import Piece
-from archline.analysis.cache.parallel import ScheduleBound, io_on, parallel_io_bounds
+from archline.analysis.cache.parallel import ScheduleBound, parallel_io_bounds, parallel_io_cost
 from archline.analysis.cache.traffic import traffic_cost
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication.derive import LONGEST
 from archline.analysis.communication.place import grid_extents
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.metrics.relations import time_on
+from archline.analysis.metrics.relations import time_cost
 from archline.analysis.sampling import offsets_rules
 from archline.claims.by_cases import GeneralCase, general_case, is_shorter
 from archline.claims.decide import decide_claims
@@ -37,9 +37,9 @@ from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import model
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import with_where
+from archline.language.extra_facts import add_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.language.printer import format_fact
 from archline.records import replace
@@ -190,7 +190,7 @@ class DerivedCosts:
     @cached_property
     def recursive(self) -> bool:
         """True if the algorithm is recursive, or calls a recursive one."""
-        return recurses(self.module, self.node)
+        return is_recursive(self.module, self.node)
 
     @cached_property
     def names(self) -> SizeNames:
@@ -268,7 +268,7 @@ class DerivedCosts:
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under the facts about sizes that all results assume."""
-        return with_where(self.module, self.node, assumed_facts(*self.executed))
+        return add_where(self.module, self.node, assumed_facts(*self.executed))
 
     @cached_property
     def attained(self) -> OptimalityResult | None:
@@ -305,13 +305,13 @@ class DerivedCosts:
         """Bound the time on P processors, between max(span, work/P) and span + work/P (Brent's theorem)."""
         self._check_processors(processors)
         if isinstance(processors, str):
-            return time_on(self.costs, Poly.symbol(processors), processors)
-        return time_on(self.costs, Poly.constant(processors), str(processors))
+            return time_cost(self.costs, Poly.symbol(processors), processors)
+        return time_cost(self.costs, Poly.constant(processors), str(processors))
 
     def misses_on(self, processors: int | str) -> Cost:
         """Bound the lines fetched into the caches of P processors together."""
         self._check_processors(processors)
-        return io_on(self.module, self.node, self.costs["io"], processors)
+        return parallel_io_cost(self.module, self.node, self.costs["io"], processors)
 
     def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
         """Return bounds on io for several processors under schedules out of serial order."""

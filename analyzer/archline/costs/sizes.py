@@ -12,9 +12,9 @@ from archline.costs import rules
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import Span, defined_sizes
-from archline.expr.values import evaluate, given_by_facts, holds
+from archline.expr.values import evaluate, evaluate_fact, given_by_facts
 from archline.language import syntax as s
-from archline.language.checking.contracts import cost_symbols
+from archline.language.checking.contracts import find_cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.model import Module
@@ -59,7 +59,7 @@ class SizeNames:
         """Collect the names of an algorithm; `free` are those in its costs, which have no value without them."""
         signature = module.signatures[algorithm]
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
-        amounts = tuple(cost_symbols(module.externs.values()))
+        amounts = tuple(find_cost_symbols(module.externs.values()))
         held = set(free)
         others = [name for name in (*signature.indices, *amounts) if name in held]
         return SizeNames(sizes, signature.indices, amounts, (*sizes, *others))
@@ -243,7 +243,7 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
     return [
         Diagnostic(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold at these sizes", fact.span)
         for fact in where
-        if holds(fact, whole) is False
+        if evaluate_fact(fact, whole) is False
     ]
 
 

@@ -10,7 +10,7 @@ from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.analysis.sampling import grid_facts, search_of
 from archline.execution import run_rules as rules
-from archline.execution.run import tried
+from archline.execution.run import try_run
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
 from archline.expr.text import format_expression
@@ -18,10 +18,10 @@ from archline.expr.tree import Span
 from archline.expr.values import evaluate_static
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
-from archline.language.diagnostics import Diagnostic, counted
+from archline.language.call_graph import find_reachable
+from archline.language.diagnostics import Diagnostic, format_count
 from archline.language.model import Module
-from archline.language.substitution import divisions_of_runs
+from archline.language.substitution import find_exact_divisions
 from archline.numbers import point_text
 from archline.records import record, replace
 
@@ -54,7 +54,7 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
         sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
         if not _is_short(work, sizes):
             break
-        found = tried(module, algorithm, sizes)
+        found = try_run(module, algorithm, sizes)
         if isinstance(found, Diagnostic) and found.rule in FAULTS and found.span is not None:
             return found, sizes
     return None
@@ -239,14 +239,14 @@ def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic)
 
 def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
     """The first `send` or `receive` without a partner in the text of its algorithm; None without one."""
-    for each in (algorithm, *reachable(module, algorithm)):
+    for each in (algorithm, *find_reachable(module, algorithm)):
         found: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
         for node in s.nodes(each.body):
             if isinstance(node, s.Communicate) and node.operation in found:
                 found[node.operation].append(node)
         (fewer, some), (more, others) = sorted(found.items(), key=lambda pair: len(pair[1]))
         if len(others) > len(some):
-            counts = " and ".join(counted(len(nodes), name) for name, nodes in found.items())
+            counts = " and ".join(format_count(len(nodes), name) for name, nodes in found.items())
             message = f"this `{more}` has no `{fewer}`: the text of `{each.name}` has {counts}"
             hint = "the k-th `send` in the text of an algorithm pairs with its k-th `receive`"
             return Diagnostic(rules.LOST_MESSAGE, message, others[len(some)].span, hint=hint)
@@ -255,7 +255,7 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | CompletedRun | Refusal | None:
     """Run at sizes with limited work: return the failure, the completed run or a refusal; None without a run."""
-    run = tried(module, algorithm, point, max(most // point["P"], 1))
+    run = try_run(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
             bound = _bound(module, algorithm, run.span)
@@ -284,7 +284,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     signature = module.signatures[algorithm]
     names = ("P", *signature.size_names, *signature.indices)
     # Every run divides so; runs that other assumptions exclude are to be seen refused.
-    facts = (*grid_facts(algorithm), *algorithm.where, *divisions_of_runs(algorithm))
+    facts = (*grid_facts(algorithm), *algorithm.where, *find_exact_divisions(algorithm))
     search = search_of(algorithm, declared_scope(module, algorithm), names, facts)
     likely = search_of(algorithm, declared_scope(module, algorithm), names, (*facts, *assumed_facts(module, algorithm)))
     of_axes = s.names(tuple(axis.extent for axis in algorithm.grid))

@@ -10,12 +10,12 @@ from archline.algebra.polynomial import ZERO
 from archline.costs import rules
 from archline.costs.communication import replication_note
 from archline.costs.sizes import Given, check_known
-from archline.energy.caches import OF_CACHES, Settings, of_levels
-from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, check_amounts, usual_model
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in, parsed
-from archline.energy.growth import of_terms
+from archline.energy.caches import OF_CACHES, Settings, make_levels_error
+from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, check_amounts, find_default_model
+from archline.energy.formulas import FormulaBounds, bound_formula, names_in, parse_formula
+from archline.energy.growth import derive_term_growths
 from archline.energy.in_sizes import InSizes
-from archline.energy.machines import GIVEN, Machine, parameter
+from archline.energy.machines import GIVEN_KIND, Machine, read_parameter
 from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
 from archline.energy.results import CacheUsed, Ends, EnergyResult, SymbolicEnergy, SymbolicMetric
@@ -27,17 +27,17 @@ from archline.energy.subjects import (
     FormulaSubject,
     Subject,
     check_facts,
-    energy_floor,
-    model_for,
-    of_numbers,
-    own,
+    choose_model,
+    derive_energy_floor,
+    has_only_numbers,
+    select_values,
 )
 from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.build import ONE
-from archline.expr.text import Formula, format_expression, joined, phrase
-from archline.expr.tree import MAX_DEPTH, depth, substituted
-from archline.growth.growths import Growth, reduced
+from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
+from archline.expr.tree import MAX_DEPTH, nesting_depth, substitute_names
+from archline.growth.growths import Growth, drop_neutral_operands
 from archline.growth.short_forms import short_growth
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -45,7 +45,7 @@ from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.records import replace
 
 
-def energies(
+def derive_energies(
     subjects: Sequence[Subject],
     machines: Sequence[Machine],
     model: Model | None,
@@ -67,15 +67,17 @@ def energies(
         check_known(at, [subject.names for subject in subjects])
     results: list[EnergyResult] = []
     for subject in subjects:
-        point = {} if at is None and of_numbers([subject]) else at
+        point = {} if at is None and has_only_numbers([subject]) else at
         for machine in machines:
-            chosen = model_for(
-                subject, model, usual_model([machine], at_sizes=point is not None and settings.takes_levels(point))
+            chosen = choose_model(
+                subject,
+                model,
+                find_default_model([machine], at_sizes=point is not None and settings.takes_levels(point)),
             )
             result = (
-                symbolic(subject, machine, chosen, everywhere=everywhere)
+                derive_symbolic(subject, machine, chosen, everywhere=everywhere)
                 if point is None
-                else numeric(subject, machine, chosen, own(point, subject), settings)
+                else derive_numeric(subject, machine, chosen, select_values(point, subject), settings)
             )
             why = explain_choice(subject, chosen) if model is None else ()
             results.append(replace(result, notes=(*why, *result.notes)))
@@ -91,13 +93,15 @@ def explain_choice(chosen: Subject, model: Model, asked: str = "energy") -> tupl
     return (f"no model is chosen, and the machine {why}: {model.name} is taken",)
 
 
-def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings) -> tuple[ModelOnMachine, Machine]:
+def apply_to_subject(
+    chosen: Subject, machine: Machine, model: Model, settings: Settings
+) -> tuple[ModelOnMachine, Machine]:
     """Return a model on a machine for a subject, and the machine with its processors. Raises ArchlineError."""
     metrics = {*chosen.metrics, "Z", "L"}
     if settings.procs is not None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "runs count one processor; `--procs` is for derived inputs and formulas")
     if settings.procs is not None:
-        machine = on_processors(chosen, machine, model, settings.procs)
+        machine = set_processors(chosen, machine, model, settings.procs)
     model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
         metrics -= set(ON_REQUEST) - model.held
@@ -108,20 +112,20 @@ def applied(chosen: Subject, machine: Machine, model: Model, settings: Settings)
     own_cache = on_machine.model.levels or not settings.chosen_cache
     of_caches = OF_CACHES - {"fast_memory"} if on_machine.model.levels else OF_CACHES
     read |= of_caches if own_cache and on_machine.needed & {*OF_CACHE} else set()
-    unread = [name for name, quantity in machine.quantities.items() if quantity.kind == GIVEN and name not in read]
+    unread = [name for name, quantity in machine.quantities.items() if quantity.kind == GIVEN_KIND and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not use `{unread[0]}`"
         raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{name}`' for name in sorted(on_machine.read))}")
     return on_machine, machine
 
 
-def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
+def set_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
     """Set the number of cores of a machine if the model counts them. Raises ArchlineError (AL411)."""
     fine = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
         # Each core keeps its rate, also if the machine defines that as its peak over its cores.
         rates = {name: replace(item, formula=None) for name, item in machine.quantities.items() if name == "core_rate"}
-        return machine.with_parameters({**rates, "cores": parameter("cores", str(procs))})
+        return machine.with_parameters({**rates, "cores": read_parameter("cores", str(procs))})
     if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
         hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` says how many processors it has", hint=hint)
@@ -132,7 +136,7 @@ def on_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -
     return machine
 
 
-def numeric(
+def derive_numeric(
     chosen: Subject, machine: Machine, model: Model, at: Given, settings: Settings, more: frozenset[str] = frozenset()
 ) -> EnergyResult:
     """Return the energy at sizes, and `more` metrics. Raises ArchlineError."""
@@ -144,45 +148,45 @@ def numeric(
         and not chosen.takes_processors
     ):
         if chosen.on_grid:
-            at = _without_processors(chosen, at, settings)
+            at = _drop_processors(chosen, at, settings)
         elif model.processors in ("cores", "span"):
-            settings = replace(settings, procs=_processors(at["P"][0]))
+            settings = replace(settings, procs=_check_processors(at["P"][0]))
         else:
             message = f"model `{model.name}` does not use P for `{chosen.name}`, a shared-memory program"
             raise error(rules.OPTIONS_CLASH, message, hint="give P for algorithms on grids alone, or another model")
-    on, machine = applied(chosen, machine, model, settings)
+    on, machine = apply_to_subject(chosen, machine, model, settings)
     model = on.model
     settings = settings.on(machine, model.levels)
     if model.levels and (named := {"Z", "L"} & at.keys()):
-        raise of_levels(machine, f"{sorted(named)[0]} is given")
+        raise make_levels_error(machine, f"{sorted(named)[0]} is given")
     procs = settings.procs if model.processors == "span" else None
     more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
     asked = settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
-    basis = chosen.basis(at, on.needed | {"flops", *_coarser(on), *more}, asked)
+    basis = chosen.basis(at, on.needed | {"flops", *_coarser_metrics(on), *more}, asked)
     amounts = basis.amounts()
     check_amounts(amounts)
     # The metrics that are known now: sizes may give P, which is not in a formula.
     on = ModelOnMachine(model, machine, amounts.keys())
     estimate = on.estimate(amounts)
-    floor = energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
+    floor = derive_energy_floor(chosen.report, on, amounts, basis.at) if isinstance(chosen, AlgorithmSubject) else None
     return EnergyResult(
-        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _rests_on(on, basis), estimate,
+        chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _describe_sources(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
         notes=tuple(collect_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
-def _rests_on(on: ModelOnMachine, basis: Basis) -> str:
+def _describe_sources(on: ModelOnMachine, basis: Basis) -> str:
     """Describe where the numbers are from, and the assumptions on words that they depend on."""
     of_machine = basis.cache is not None and basis.cache.of_machine
     assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
     return "; ".join((basis.data, *(f"assuming {assumption}" for assumption in assumed)))
 
 
-def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
+def _drop_processors(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Given:
     """Drop P from the values if the sizes of a grid determine it. Raises ArchlineError (AL411) if they differ."""
     rest = {name: value for name, value in at.items() if name != "P"}
-    asked, number = _processors(at["P"][0]), chosen.processors(rest, settings.option)
+    asked, number = _check_processors(at["P"][0]), chosen.processors(rest, settings.option)
     if number != asked:
         product = chosen.report.write(chosen.cost("P").upper or ZERO)
         message = f"P is {asked}, but the grid of `{chosen.name}` has {product} = {number} processors at these sizes"
@@ -190,7 +194,7 @@ def _without_processors(chosen: AlgorithmSubject, at: Given, settings: Settings)
     return rest
 
 
-def _processors(value: object) -> int:
+def _check_processors(value: object) -> int:
     if not isinstance(value, int) or value < 1:
         raise error(rules.TOO_SMALL, f"P is {value}; it must be a positive integer")
     return value
@@ -218,15 +222,15 @@ def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) 
         yield replication_note(chosen.report.replicated, problem=False)
 
 
-def _coarser(on: ModelOnMachine) -> frozenset[str]:
-    return frozenset().union(*(names_in(parsed(text)) & METRICS.keys() for text in on.model.coarser.values()))
+def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
+    return frozenset().union(*(names_in(parse_formula(text)) & METRICS.keys() for text in on.model.coarser.values()))
 
 
 # In symbols
-def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
+def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: bool = False) -> EnergyResult:
     """Return the energy in symbols: of metrics, and in sizes with the machine's numbers. Raises ArchlineError."""
     in_sizes = chosen.in_sizes(everywhere=everywhere)
-    on, machine = applied(chosen, machine, model, Settings(chosen_cache=True))
+    on, machine = apply_to_subject(chosen, machine, model, Settings(chosen_cache=True))
     model = on.model
     if model.levels and not isinstance(chosen, FormulaSubject):
         message = f"model `{model.name}` takes the misses of each level at sizes"
@@ -238,18 +242,22 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     if unknown:
         message = f"the {unknown[0].name} of `{chosen.name}` could not be derived: {unknown[0].reason}"
         raise error(rules.NEEDS_BOUND, message)
-    bounds = {metric.name: _bounds(metric) for metric in metrics}
-    numbers = {name: _number(value) for name, value in machine.values.items()}
-    terms = {name: _in_sizes(on.formula(name), numbers, bounds) for name in model.energy if not _lacks(on, name)}
+    bounds = {metric.name: _metric_bounds(metric) for metric in metrics}
+    numbers = {name: _make_numeral(value) for name, value in machine.values.items()}
+    terms = {
+        name: _bound_in_sizes(on.formula(name), numbers, bounds)
+        for name in model.energy
+        if not _lacks_quantity(on, name)
+    }
     if model.at_most:
         terms = {name: replace(end, lower="0") for name, end in terms.items()}
     whole = on.complete(model.expanded(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
-        _with_units(whole, machine),
-        None if _lacks(on, "time") else _in_sizes(on.formula("time"), numbers, bounds),
+        _write_with_units(whole, machine),
+        None if _lacks_quantity(on, "time") else _bound_in_sizes(on.formula("time"), numbers, bounds),
         terms,
-        _growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},
+        _derive_growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},
         tuple(map(Formula, in_sizes.when)),
         chosen.assumptions,
     )
@@ -259,44 +267,46 @@ def symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhere: boo
     )  # fmt: skip
 
 
-def _lacks(on: ModelOnMachine, name: str) -> bool:
+def _lacks_quantity(on: ModelOnMachine, name: str) -> bool:
     return bool((names_in(on.formula(name)) & QUANTITIES.keys()) - on.machine.values.keys())
 
 
-def _growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
+def _derive_growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names: Sequence[str]) -> dict[str, str]:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
-    term_growths = of_terms(on, growths)
-    texts = {name: stated(growth, chosen) or "unknown" for name, growth in term_growths.items()}
+    term_growths = derive_term_growths(on, growths)
+    texts = {name: write_growth(growth, chosen) or "unknown" for name, growth in term_growths.items()}
     return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
-def stated(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
+def write_growth(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
     """Return a growth as text, with the facts that it depends on in addition to those of the algorithm."""
     more = [Formula(fact) for fact in growth.facts if fact not in chosen.where]
     text = growth.text
-    return text if text is None or not more else phrase(text, " where ", joined(more, ", "))
+    return text if text is None or not more else join_phrases(text, " where ", join_with_mark(more, ", "))
 
 
-def _bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
+def _metric_bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
     assert metric.ends is not None
-    if max(map(depth, metric.ends)) > MAX_DEPTH:
+    if max(map(nesting_depth, metric.ends)) > MAX_DEPTH:
         # The formula is longer than an expression may be: the metric's name replaces it.
         name = b.name(metric.name)
         return FormulaBounds(name, name)
     return FormulaBounds(*metric.ends)
 
 
-def _in_sizes(formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]) -> Ends:
-    ends = bounds_of(substituted(formula, numbers), bounds)
+def _bound_in_sizes(
+    formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]
+) -> Ends:
+    ends = bound_formula(substitute_names(formula, numbers), bounds)
     return Ends(format_expression(ends.lower), format_expression(ends.upper))
 
 
-def _number(value: Fraction) -> s.Expr:
-    text = decimal(value)
+def _make_numeral(value: Fraction) -> s.Expr:
+    text = write_decimal(value)
     return s.Real(text, span=b.DERIVED) if "." in text else b.number(value)
 
 
-def decimal(value: Fraction) -> str:
+def write_decimal(value: Fraction) -> str:
     """Return an exact decimal numeral if one of at most 24 digits exists; else a quotient of integers."""
     if value.denominator == 1 and abs(value) < 10**12:
         return str(value.numerator)
@@ -312,9 +322,9 @@ def decimal(value: Fraction) -> str:
     return f"{point}e{exponent + len(trimmed) - 1}"
 
 
-def _with_units(expr: s.Expr, machine: Machine) -> str:
+def _write_with_units(expr: s.Expr, machine: Machine) -> str:
     """Write a formula with the machine's numbers and their units in place of their names."""
-    text = format_expression(reduced(substituted(expr, dict.fromkeys(CONSTANTS, ONE))))
+    text = format_expression(drop_neutral_operands(substitute_names(expr, dict.fromkeys(CONSTANTS, ONE))))
 
     def shown(match: re.Match[str]) -> str:
         quantity = machine.quantities.get(match[0])

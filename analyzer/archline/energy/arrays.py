@@ -11,31 +11,31 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.costs import rules
 from archline.costs.arrays import upper_of
 from archline.costs.sizes import Number, check_known, from_python
-from archline.energy.caches import DEFAULT_CACHE, cache_of
+from archline.energy.caches import DEFAULT_CACHE, find_cache
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in
-from archline.energy.machines import Machine, parameter
+from archline.energy.formulas import FormulaBounds, bound_formula, names_in
+from archline.energy.machines import Machine, read_parameter
 from archline.energy.optimise.points import ExactValues
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
 from archline.energy.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.targets import SIZE
 from archline.expr import build as b
-from archline.expr.arrays import compiled
+from archline.expr.arrays import compile_formulas
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.metrics import OF_CACHE
 
-MOST_SHARPENED = 20_000
+MAX_SHARPENED = 20_000
 """For more points than this, lower bounds are those of closed forms alone."""
-LEAST = "least "
+LOWER_PREFIX = "least "
 """The prefix of the names of lower bounds on metrics."""
 
 
@@ -54,45 +54,45 @@ def upper_at(
             raise error(rules.UNKNOWN_SIZE, f"there is no quantity `{name}`", hint=did_you_mean(name, QUANTITIES))
     metrics = frozenset({*subject.metrics, "Z", "L"})
     machine = result.machine
-    given = {name: parameter(name, "1") for name in parameters if name not in machine.quantities}
+    given = {name: read_parameter(name, "1") for name in parameters if name not in machine.quantities}
     on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
     formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
-    formulas = {name: following(expr, machine, parameters) for name, expr in formulas.items()}
+    formulas = {name: expand_quantities(expr, machine, parameters) for name, expr in formulas.items()}
     available = {*machine.values, *parameters}
     formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
     values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
-    formulas = {name: bound.upper for name, bound in in_names(subject, formulas).items()}
-    usual = cache_of(machine) or DEFAULT_CACHE
+    formulas = {name: bound.upper for name, bound in bound_in_names(subject, formulas).items()}
+    usual = find_cache(machine) or DEFAULT_CACHE
     words = {name: sizes.get(name, getattr(usual, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
         subject_sizes = {name: value for name, value in sizes.items() if name not in words}
         for name in frozenset().union(*map(names_in, formulas.values())) - words.keys():
-            metric = name.removeprefix(LEAST)
+            metric = name.removeprefix(LOWER_PREFIX)
             if metric in METRICS:
                 cost = subject.cost(metric)
                 lower = replace(cost, upper=cost.lower, bounds=(), at_most=())
-                values[name] = _upper(subject, cost if name == metric else lower, subject_sizes, words)
+                values[name] = _evaluate_upper(subject, cost if name == metric else lower, subject_sizes, words)
         values |= words
     else:
         check_known(from_python(sizes), [subject.names])
         values |= {**words, **{f"{SIZE}{name}": value for name, value in {**words, **sizes}.items()}}
-    run = compiled(formulas)
+    run = compile_formulas(formulas)
     missing = [name for name in run.names if name not in values]
     if missing:
         raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix(SIZE)}`")
     return run(values)
 
 
-def following(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
+def expand_quantities(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
     """Replace quantities in a formula that the machine computes from parameters that vary."""
     rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
     while parameters and (held := names_in(expr) & rules.keys()):
-        expr = substituted(expr, {name: rules[name] for name in held})
+        expr = substitute_names(expr, {name: rules[name] for name in held})
     return expr
 
 
-def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
+def bound_in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
     """Return bounds on formulas of metrics and quantities, in names that have numbers at points.
 
     For an algorithm the names are its metrics, "flops", and "least flops" for a lower bound that differs; for formulas
@@ -101,25 +101,25 @@ def in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, Form
     if isinstance(subject, AlgorithmSubject):
         held = (frozenset().union(*map(names_in, formulas.values())) & METRICS.keys()) - {"Z", "L"}
         inexact = [name for name in held if not subject.cost(name).exact]
-        ends = {name: FormulaBounds(b.name(f"{LEAST}{name}"), b.name(name)) for name in inexact}
-        return {name: bounds_of(formula, ends) for name, formula in formulas.items()}
+        ends = {name: FormulaBounds(b.name(f"{LOWER_PREFIX}{name}"), b.name(name)) for name in inexact}
+        return {name: bound_formula(formula, ends) for name, formula in formulas.items()}
     own_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
-    targets = {name: substituted(formula, own_names) for name, formula in subject.target.formulas.items()}
-    expanded = {name: substituted(formula, targets) for name, formula in formulas.items()}
+    targets = {name: substitute_names(formula, own_names) for name, formula in subject.target.formulas.items()}
+    expanded = {name: substitute_names(formula, targets) for name, formula in formulas.items()}
     return {name: FormulaBounds(formula, formula) for name, formula in expanded.items()}
 
 
-def _upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
+def _evaluate_upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
     return upper_of(subject.report, cost, {**sizes, **words} if cost.metric in OF_CACHE else sizes)
 
 
-def numbers_of(known: ExactValues) -> dict[str, float]:
+def convert_to_floats(known: ExactValues) -> dict[str, float]:
     """Return numbers for the names in formulas."""
     values = {name: float(interval.upper) for name, interval in known.values.items()}
-    return values | {f"{LEAST}{name}": float(interval.lower) for name, interval in known.values.items()}
+    return values | {f"{LOWER_PREFIX}{name}": float(interval.lower) for name, interval in known.values.items()}
 
 
-def exact_number(value: float) -> Number:
+def make_exact_number(value: float) -> Number:
     """Return the exact value of a floating-point number, as an integer if it is one."""
     exact = Fraction(value)
     return int(exact) if exact.denominator == 1 else exact
@@ -130,15 +130,15 @@ def is_whole(value: Any) -> bool:
     return np.ndim(value) > 0 or value == int(value)
 
 
-def as_floats(value: Any) -> Any:
+def convert_array(value: Any) -> Any:
     """Return values in floating point."""
     return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
 def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
     """Raise lower bounds at integer points to those by windows, until time runs out."""
-    for place in range(len(bounds) if cost.least_at is not None and len(bounds) <= MOST_SHARPENED else 0):
-        if place % 64 == 0 and late():
+    for place in range(len(bounds) if cost.least_at is not None and len(bounds) <= MAX_SHARPENED else 0):
+        if place % 64 == 0 and is_out_of_time():
             break
         with suppress(EvaluationError):
             assert cost.least_at is not None

@@ -26,22 +26,22 @@ OF_CACHES = frozenset(
 """The quantities of a machine that define its caches."""
 
 
-def cache_of(machine: Machine) -> Cache | None:
+def find_cache(machine: Machine) -> Cache | None:
     """Return the cache of a machine whose file has the sizes of its fast memory, of its lines and of its words.
 
     Without a fast memory it is the cache of the last level.
     """
-    fast_cache = _cache(machine, "fast_memory", "line")
-    return fast_cache or next((cache for _, cache in reversed(level_caches(machine))), None)
+    fast_cache = _make_cache(machine, "fast_memory", "line")
+    return fast_cache or next((cache for _, cache in reversed(list_level_caches(machine))), None)
 
 
-def level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
+def list_level_caches(machine: Machine) -> tuple[tuple[str, Cache], ...]:
     """Return the cache of each level of a machine: one instance of it."""
-    caches = ((level, _cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
+    caches = ((level, _make_cache(machine, f"{level}_capacity", f"{level}_line")) for level in LEVELS)
     return tuple((level, cache) for level, cache in caches if cache is not None)
 
 
-def _cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
+def _make_cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
     values = machine.values
     words, line, word = values.get(capacity, 0), values.get(line_name, values.get("line", 0)), values.get("word", 0)
     if not word or line < word or words < line:
@@ -49,9 +49,9 @@ def _cache(machine: Machine, capacity: str, line_name: str) -> Cache | None:
     return Cache(int(words // word), int(line // word))
 
 
-def of_levels(machine: Machine, what: str) -> ArchlineError:
+def make_levels_error(machine: Machine, what: str) -> ArchlineError:
     """Return the error (AL408) about a given cache if the model takes the caches of a machine's levels."""
-    level, _ = level_caches(machine)[-1]
+    level, _ = list_level_caches(machine)[-1]
     hint = f"--parameter {level}_capacity=... changes a level"
     return error(rules.WRONG_CACHE, f"{what}, and the caches are those of the levels of `{machine.name}`", hint=hint)
 
@@ -154,10 +154,12 @@ class Settings:
         Raises ArchlineError (AL408) for a cache that is asked for together with levels.
         """
         if levels and self.chosen_cache:
-            raise of_levels(machine, "`--cache` is given")
+            raise make_levels_error(machine, "`--cache` is given")
         policy = self.cache.policy
-        caches = tuple((name, replace(cache, policy=policy)) for name, cache in level_caches(machine) if name in levels)
-        machine_cache = caches[-1][1] if caches else None if self.chosen_cache else cache_of(machine)
+        caches = tuple(
+            (name, replace(cache, policy=policy)) for name, cache in list_level_caches(machine) if name in levels
+        )
+        machine_cache = caches[-1][1] if caches else None if self.chosen_cache else find_cache(machine)
         if machine_cache is None:
             return self
         return replace(self, cache=replace(machine_cache, policy=policy), of_machine=True, levels=caches)

@@ -43,22 +43,22 @@ class Rapl:
             hint = "RAPL is for x86 on Linux; in a virtual machine there is mostly none"
             raise error(rules.COUNTERS, f"there are no energy counters in `{folder}`", path=str(folder), hint=hint)
         self._lock = threading.Lock()
-        self._last = {zone: _microjoules(zone / "energy_uj") for zone in self._zones}
+        self._last = {zone: _read_microjoules(zone / "energy_uj") for zone in self._zones}
         self._total = 0
 
     def joules(self) -> float:
         with self._lock:
             for zone in self._zones:
-                now = _microjoules(zone / "energy_uj")
+                now = _read_microjoules(zone / "energy_uj")
                 if now < self._last[zone]:
                     # The counter went through its largest value and 0.
-                    self._total += _microjoules(zone / "max_energy_range_uj") + 1
+                    self._total += _read_microjoules(zone / "max_energy_range_uj") + 1
                 self._total += now - self._last[zone]
                 self._last[zone] = now
             return self._total / 1e6
 
 
-def _microjoules(file: Path) -> int:
+def _read_microjoules(file: Path) -> int:
     try:
         return int(file.read_text(encoding="ascii"))
     except PermissionError:
@@ -86,7 +86,7 @@ class Nvml:
         return float(self._millijoules() - self._start) / 1e3
 
 
-def measured(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
+def measure_energy(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
     """Return the seconds and joules of a call; the counter is read at least every `interval` seconds."""
     done = threading.Event()
 

@@ -17,7 +17,7 @@ _CPU = ("cores", "frequency", "simd", "flop_per_cycle", "peak", "bandwidth", "li
 _EXPECTED = {"lscpu": (*_CPU, "power_rated"), "nvidia-smi": ("peak", "bandwidth", "L2_capacity", "line", "power_rated")}
 Rows = Mapping[str, Sequence[ListedRow]]
 Table = Mapping[str, str]
-Found = Iterator[str | tuple[str, Table]]
+DraftItems = Iterator[str | tuple[str, Table]]
 """The name of a processor, then tables by quantities, and notes."""
 
 
@@ -38,7 +38,7 @@ def read_draft(path: Path, command: str) -> Draft:
         hint = f"write --from {' FILE, or --from '.join(MAKES)} FILE"
         raise error(rules.LISTING, f"listings of `{command}` are not read", hint=hint)
     name = f"{path.name}, a listing of {command}"
-    processor, *items = (_lscpu if command == "lscpu" else _nvidia_smi)(read_listing(path, command))
+    processor, *items = (_draft_lscpu if command == "lscpu" else _draft_nvidia_smi)(read_listing(path, command))
     notes = tuple(item for item in items if isinstance(item, str))
     tables = dict(item for item in items if not isinstance(item, str))
     stated = {entry: {**table, "source.note": name} for entry, table in tables.items()}
@@ -51,7 +51,7 @@ def read_draft(path: Path, command: str) -> Draft:
     )
 
 
-def _stated(quantity: str, value: Fraction, unit: str, place: object, kind: str = "rated") -> tuple[str, Table]:
+def _make_table(quantity: str, value: Fraction, unit: str, place: object, kind: str = "rated") -> tuple[str, Table]:
     number = f"{Decimal(value.numerator) / value.denominator:f}"
     return quantity, {"value": number, "unit": unit, "kind": kind, "source.place": str(place)}
 
@@ -64,7 +64,7 @@ _KIB = {"": Fraction(1, 1024), "K": Fraction(1), "M": Fraction(1024), "G": Fract
 _PAGE = 4
 
 
-def _lscpu(listing: Listing) -> Found:
+def _draft_lscpu(listing: Listing) -> DraftItems:
     rows = listing.rows
     if "CPU(s)" in rows and "Architecture" not in rows:
         raise listing.refused(f"its rows, such as `{next(iter(rows))}`, are not in English")
@@ -80,15 +80,15 @@ def _lscpu(listing: Listing) -> Found:
     cores = sum((per_group.number() * number.number() for per_group, number in groups), Fraction(0))
     of_cores = "; ".join(str(row) for pair in groups for row in pair)
     if cores:
-        yield _stated("cores", cores, "1", of_cores)
-    caches = list(_caches(rows))
+        yield _make_table("cores", cores, "1", of_cores)
+    caches = list(_find_caches(rows))
     threads = [rows[key][0].number() for key in ("CPU(s)", "Thread(s) per core") if key in rows]
     uneven = any(number and cores % number for _, _, number, _ in caches)
     if len(names) > 1 or (cores and (uneven or (len(threads) == 2 and threads[0] != threads[1] * cores))):
         yield "Its cores differ, or some are offline: which has which clock and cache is not in the listing."
         caches = [cache for cache in caches if cache[2] == 1]
     else:
-        yield from _clock(rows)
+        yield from _find_clock(rows)
     flags = rows.get("Flags", [])
     # Lines of flags end within a word, or between two.
     words = {word for end in (" ", "") for word in end.join(row.value for row in flags).split()}
@@ -97,40 +97,40 @@ def _lscpu(listing: Listing) -> Found:
         yield "It has SVE, whose vectors may be of any length: no flag says which."
     elif width is not None:
         place = f"line {flags[0].span.line}, Flags: {width}"
-        yield _stated("simd", Fraction(_VECTORS[width]), "1", place, "inferred")
+        yield _make_table("simd", Fraction(_VECTORS[width]), "1", place, "inferred")
     for level, size, number, place in caches:
-        yield _stated(f"{level}_capacity", size, "KiB", place, "inferred" if number else "rated")
+        yield _make_table(f"{level}_capacity", size, "KiB", place, "inferred" if number else "rated")
         if cores and number:
-            yield _stated(f"{level}_shared", cores / number, "1", f"{place}; {of_cores}", "inferred")
+            yield _make_table(f"{level}_shared", cores / number, "1", f"{place}; {of_cores}", "inferred")
     for row in [entries[-1] for key, entries in rows.items() if key.endswith(" COHERENCY-SIZE")][-1:]:
-        yield _stated("line", row.number(), "B/line", row)
+        yield _make_table("line", row.number(), "B/line", row)
     if "Hypervisor vendor" in rows:
         yield "A virtual machine: cores and caches are those that it is shown; others may share them."
     if "Socket(s)" in rows and (sockets := rows["Socket(s)"][0].number()) > 1:
         yield f"All {sockets} sockets together: give bandwidth and power of all of them too."
 
 
-def _clock(rows: Rows) -> Found:
+def _find_clock(rows: Rows) -> DraftItems:
     for row in (*rows.get("Model name", ()), *rows.get("BIOS Model name", ())):
         if (clock := _CLOCK.fullmatch(row.value)) and Fraction(clock[1]):
-            yield _stated("frequency", Fraction(clock[1]), "GHz", f"base clock: {row}")
+            yield _make_table("frequency", Fraction(clock[1]), "GHz", f"base clock: {row}")
             return
     for row in rows.get("CPU max MHz", ()):
         place = f"highest clock, which all cores together may not reach: {row}"
-        yield _stated("frequency", row.number("MHz"), "MHz", place)
+        yield _make_table("frequency", row.number("MHz"), "MHz", place)
 
 
-def _caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
+def _find_caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, str]]:
     """Yield KiB of one cache of each level, the number of caches, and the rows, if the listing determines these."""
     for name in ("L1d", "L1", "L2", "L3"):
         here = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]
-        entries = [entry for row in here for entry in _cache(row)]
+        entries = [entry for row in here for entry in _read_cache(row)]
         # A size that is not a whole number of pages is rounded to tenths. A level may have caches of two sizes.
         if entries and len({size for size, _ in entries}) == 1 and not entries[0][0] % _PAGE:
             yield name[:2], *entries[0], "; ".join(map(str, here))
 
 
-def _cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
+def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
     """Yield KiB of one cache and the number of caches, if a row has these."""
     match_size = _SIZE.fullmatch(row.value)
     if match_size is None or not float(match_size[1].replace(",", ".")):
@@ -155,17 +155,19 @@ _ENDS = {
 """The unit of a quantity in the listing, and the ends of its keys: in the text and XML, and in CSV."""
 
 
-def _key(row: ListedRow) -> str:
+def _normalise_key(row: ListedRow) -> str:
     return row.key.lower().replace(" ", "_")
 
 
-def _nvidia_smi(listing: Listing) -> Found:
+def _draft_nvidia_smi(listing: Listing) -> DraftItems:
     rows = [row for group in listing.rows.values() for row in group]
-    names = [row for row in rows if _key(row).rpartition("/")[2] in _NAMES]
+    names = [row for row in rows if _normalise_key(row).rpartition("/")[2] in _NAMES]
     device = min(row.device for row in names or rows)
     yield names[0].value if names else "a GPU without a name"
     row_of_quantity = {
-        quantity: next((row for row in rows if row.device == device and _key(row).endswith(tuple(ends))), None)
+        quantity: next(
+            (row for row in rows if row.device == device and _normalise_key(row).endswith(tuple(ends))), None
+        )
         for quantity, (_, *ends) in _ENDS.items()
     }
     if not any(row_of_quantity.values()):
@@ -174,6 +176,6 @@ def _nvidia_smi(listing: Listing) -> Found:
         if row is not None:
             unit = _ENDS[quantity][0]
             words = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)
-            yield _stated(quantity, *words, row)
+            yield _make_table(quantity, *words, row)
     if len(names) > 1:
         yield f"The first of {len(names)} devices: `nvidia-smi -q -i 1` lists the second."

@@ -8,13 +8,13 @@ from fractions import Fraction
 from functools import cached_property
 
 from archline.energy import rules
-from archline.energy.formulas import elasticities, names_in, parsed, value_of
-from archline.energy.machines import Machine, without_capacity
+from archline.energy.formulas import bound_value, derive_elasticities, names_in, parse_formula
+from archline.energy.machines import Machine, find_levels_without_capacity
 from archline.energy.model import Model
-from archline.energy.models import model, models
+from archline.energy.models import find_model, load_models
 from archline.energy.quantities import CONSTANTS, LEVELS, METRICS, PER_LEVEL, QUANTITIES
 from archline.expr.intervals import EvaluationError, Interval, Number
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE
@@ -59,7 +59,10 @@ class ModelOnMachine:
         """The conversions that are needed: formulas of metrics and quantities that are unknown."""
         held = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
         conversions = {name: text for name, text in self.model.conversions.items() if name not in self._known}
-        while more := frozenset().union(*(names_in(parsed(conversions[n])) for n in held & conversions.keys())) - held:
+        while (
+            more := frozenset().union(*(names_in(parse_formula(conversions[n])) for n in held & conversions.keys()))
+            - held
+        ):
             held |= more
         return {name: text for name, text in conversions.items() if name in held}
 
@@ -67,9 +70,9 @@ class ModelOnMachine:
         """Replace unknown names of a formula by their conversions."""
         conversions = self.model.conversions
         while replacements := {
-            name: parsed(conversions[name]) for name in names_in(expr) - self._known if name in conversions
+            name: parse_formula(conversions[name]) for name in names_in(expr) - self._known if name in conversions
         }:
-            expr = substituted(expr, replacements)
+            expr = substitute_names(expr, replacements)
         return expr
 
     def formula(self, name: str) -> s.Expr:
@@ -99,7 +102,7 @@ class ModelOnMachine:
     def require(self) -> None:
         """Raise ArchlineError if a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
-            raise self._blame_machine(self.missing)
+            raise self._make_machine_error(self.missing)
         self._require_positive()
         for held in self._missing_metrics:
             hint = did_you_mean(held, self.metrics)
@@ -115,22 +118,22 @@ class ModelOnMachine:
         """Express a formula in known names. Raises ArchlineError (AL458) if a quantity in it is missing."""
         completed = self.complete(expr)
         if missing := sorted((names_in(completed) & QUANTITIES.keys()) - self._known):
-            raise self._blame_machine(missing)
+            raise self._make_machine_error(missing)
         return completed
 
-    def _blame_machine(self, missing: Sequence[str]) -> ArchlineError:
+    def _make_machine_error(self, missing: Sequence[str]) -> ArchlineError:
         units = _write_units(missing)
         options = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
-        candidates = (ModelOnMachine(other_model, self.machine, self.metrics) for other_model in models())
+        candidates = (ModelOnMachine(other_model, self.machine, self.metrics) for other_model in load_models())
         suited = [item.model.name for item in candidates if not (item.missing or item._missing_metrics)]
         models_ = f", or use --model {' or '.join(suited)}, for which the machine has all quantities" if suited else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {options}{models_}")
 
     def _require_positive(self) -> None:
         for text in self.model.positive:
-            expr = self.complete(parsed(text))
-            if names_in(expr) <= self.constants.keys() and value_of(expr, self.constants).lower <= 0:
+            expr = self.complete(parse_formula(text))
+            if names_in(expr) <= self.constants.keys() and bound_value(expr, self.constants).lower <= 0:
                 where = f"machine `{self.machine.name}` is not usable with model `{self.model.name}`"
                 hint = "give " + " ".join(f"--parameter {name}=..." for name in sorted(names_in(expr)))
                 raise error(rules.UNSUITED_MACHINE, f"{where}: {text} is not above 0", hint=hint)
@@ -163,7 +166,7 @@ class ModelOnMachine:
         if not texts or estimate.energy is None or not all(names_in(expr) <= values.keys() for expr in exprs):
             return None
         rest = [term for name, term in estimate.terms.items() if name not in texts]
-        return sum([*rest, *(value_of(expr, values) for expr in exprs)], Interval.of(0))
+        return sum([*rest, *(bound_value(expr, values) for expr in exprs)], Interval.of(0))
 
     @cached_property
     def constants(self) -> dict[str, Interval]:
@@ -181,7 +184,7 @@ class ModelOnMachine:
                 reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{item}`' for item in missing)}"
                 return None
             try:
-                value = value_of(self.formula(name), values)
+                value = bound_value(self.formula(name), values)
                 return Interval(Fraction(0), value.upper) if name in self.model.energy and self.model.at_most else value
             except EvaluationError as problem:
                 reasons[name] = str(problem)
@@ -199,7 +202,7 @@ class ModelOnMachine:
         for name in () if energy is None or self.model.at_most else ("power", "flops_per_joule"):
             with suppress(EvaluationError):
                 if names_in(formula := self.complete(self.model.answer(name))) <= values.keys():
-                    quotients[name] = value_of(formula, values)
+                    quotients[name] = bound_value(formula, values)
         return Estimate(
             self.model,
             self.machine,
@@ -220,7 +223,7 @@ class ModelOnMachine:
         for name, expr in sides.items():
             if not (names_in(expr) & QUANTITIES.keys()) - self._known:
                 with suppress(EvaluationError):
-                    bounds[name] = value_of(expr, values)
+                    bounds[name] = bound_value(expr, values)
         return bounds
 
     def elasticities(self, estimate: Estimate) -> dict[str, float]:
@@ -234,12 +237,12 @@ class ModelOnMachine:
         held = self.machine.quantities
         # Named is what a quantity is computed from, also where a file and not the model computes it.
         computed = {name: held[name].formula for name in self.model.conversions.keys() & held.keys()}
-        expr = substituted(expr, {name: formula for name, formula in computed.items() if formula is not None})
+        expr = substitute_names(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too, by the number of words in a line.
         quantities = sorted(
             name for name in names_in(expr) & held.keys() if held[name].kind != "definition" and name != "word"
         )
-        result = elasticities(expr, values, quantities)
+        result = derive_elasticities(expr, values, quantities)
         return dict(sorted(result.items(), key=lambda pair: -abs(pair[1])))
 
 
@@ -337,12 +340,12 @@ def _divide(top: Interval | None, bottom: Interval | None) -> Interval | None:
     return top / bottom
 
 
-def applied(model: Model, machine: Machine) -> ModelOnMachine:
+def apply_model(model: Model, machine: Machine) -> ModelOnMachine:
     """Return a model on a machine, for algorithms with all derivable metrics known."""
     return ModelOnMachine(model.on(machine), machine, (*DERIVABLE, *PER_LEVEL, "Z", "L"))
 
 
-def estimate_of(
+def estimate_amounts(
     model: Model, machine: Machine, given: Mapping[str, Interval | Number | tuple[Number, Number]]
 ) -> Estimate:
     """Return the model's answer for amounts (metric to number or interval).
@@ -357,7 +360,7 @@ def estimate_of(
     return ModelOnMachine(model.on(machine), machine, amounts.keys()).estimate(amounts)
 
 
-def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
+def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "energy") -> Model:
     """Return the default model of shared memory: the first for which all machines have the quantities.
 
     Levels of caches come first, and only for numbers of one cache `at_sizes`. For the energy ICE is next. Its time is
@@ -366,12 +369,14 @@ def usual_model(machines: Sequence[Machine], *, at_sizes: bool, asked: str = "en
     """
     plain = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
     of_levels = at_sizes and all(map(has_levels, machines))
-    ordered = map(model, (*(("roofline+levels",) if of_levels else ()), *plain))
-    suited = [item for item in ordered if not any(applied(item, on).missing for on in machines)]
-    whole = [item for item in suited if asked == "time" or not any(applied(item, on).without_energy for on in machines)]
+    ordered = map(find_model, (*(("roofline+levels",) if of_levels else ()), *plain))
+    suited = [item for item in ordered if not any(apply_model(item, on).missing for on in machines)]
+    whole = [
+        item for item in suited if asked == "time" or not any(apply_model(item, on).without_energy for on in machines)
+    ]
     least = min(
-        map(model, ("ice", "roofline")),
-        key=lambda item: sum(len(applied(item, on).missing) for on in machines),
+        map(find_model, ("ice", "roofline")),
+        key=lambda item: sum(len(apply_model(item, on).missing) for on in machines),
     )
     return (*whole, *suited, least)[0]
 
@@ -380,4 +385,4 @@ def has_levels(machine: Machine) -> bool:
     """Whether a level takes time or energy."""
     quantities = machine.quantities.keys()
     several = any(f"{level}_{name}" in quantities for level in LEVELS for name in ("bandwidth", "energy"))
-    return several and not without_capacity(quantities)
+    return several and not find_levels_without_capacity(quantities)

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from archline.energy import rules
 from archline.energy.quantities import QUANTITIES, QuantityDefinition
-from archline.language.diagnostics import ArchlineError, counted, error
+from archline.language.diagnostics import ArchlineError, error, format_count
 from archline.records import record
 
 Array = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ INTERVAL = 1.96
 """Standard errors on either side of a 95 % interval."""
 ROUNDS = 4
 """Rows are divided by the energies of the last fit this many times; at first by the measured ones."""
-LEAST_SIDE = 3
+MIN_SIDE_RUNS = 3
 """The minimum number of runs on either side of ICE's maximum."""
 WHAT_TO_MEASURE = {
     frozenset(("eps_flop", "pi0")): "memory-bound runs (few flops per byte): their time does not depend on flops",
@@ -89,38 +89,40 @@ class Fit:
     rates: Mapping[str, float]
 
 
-def definition(name: str) -> QuantityDefinition:
+def find_definition(name: str) -> QuantityDefinition:
     """Return the definition of a parameter or a rate, in any precision."""
     return QUANTITIES[name.partition("@")[0]]
 
 
-def fitted(model: str, data: Measurements) -> Fit:
+def fit_model(model: str, data: Measurements) -> Fit:
     """Return the parameters of a model of `COLUMNS`.
 
     Raises ArchlineError (AL468) for columns that cannot be distinguished, and too few runs.
     """
-    joules, parts = data.columns["joules"], _parts(model, data)
+    joules, parts = data.columns["joules"], _split_parts(model, data)
     if data.runs <= len(parts):
-        message = f"{counted(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
+        message = f"{format_count(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
         raise error(rules.NOT_DETERMINED, message, hint=f"measure at least {len(parts) + 1} runs, better several dozen")
     if absent := [name for name, part in parts.items() if not np.any(part)]:
-        raise _refusal("it does not contribute to any of the runs", absent[0])
+        raise _make_alike_error("it does not contribute to any of the runs", absent[0])
     rates = {
         rate + name.removeprefix(energy): float(np.max(part / parts["pi0"]))
         for name, part in parts.items()
         for energy, rate in (("eps_flop", "peak_sustained"), ("eps_mem", "bandwidth_sustained"))
         if name.startswith(energy)
     }
-    solution = _solve(_split(parts, joules) if model == "ice" else parts, joules)
-    condition, errors = _examined(solution)
-    numbers = zip(solution.estimates.tolist(), errors.tolist(), (definition(name).unit for name in parts), strict=True)
+    solution = _solve(_split_sides(parts, joules) if model == "ice" else parts, joules)
+    condition, errors = _examine_solution(solution)
+    numbers = zip(
+        solution.estimates.tolist(), errors.tolist(), (find_definition(name).unit for name in parts), strict=True
+    )
     parameters = {name: Fitted(*pair) for name, pair in zip(parts, numbers, strict=True)}
     mean, largest = np.sqrt(np.mean(solution.residuals**2)), np.max(np.abs(solution.residuals))
     residuals = {"root_mean_square": float(mean), "largest": float(largest)}
     return Fit(model, data, parameters, condition, residuals, rates)
 
 
-def _parts(model: str, data: Measurements) -> dict[str, Array]:
+def _split_parts(model: str, data: Measurements) -> dict[str, Array]:
     """Return the factor of each parameter; for ICE those of both sides of its maximum."""
     first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
     if model == "ice":
@@ -130,7 +132,7 @@ def _parts(model: str, data: Measurements) -> dict[str, Array]:
     return {**flops, "eps_mem": second, "pi0": third}
 
 
-def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
+def _split_sides(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     """Restrict both sides of the maximum to the runs in which they are larger.
 
     Raises ArchlineError (AL468) if two sides cannot be distinguished from one.
@@ -156,8 +158,8 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
     agreeing = np.flatnonzero(np.abs(computed - splits) <= 1)
     if len(agreeing):
         place = int(splits[min(agreeing, key=squares.__getitem__)])
-        if few := [name for name, runs in (("pi_op", place), ("pi_io", len(rows) - place)) if runs < LEAST_SIDE]:
-            raise _refusal("too few runs are on its side of the maximum", *few)
+        if few := [name for name, runs in (("pi_op", place), ("pi_io", len(rows) - place)) if runs < MIN_SIDE_RUNS]:
+            raise _make_alike_error("too few runs are on its side of the maximum", *few)
         below = np.argsort(order) < place
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
         sides = ({name: part for name, part in whole.items() if name != left_out} for left_out in ("pi_op", "pi_io"))
@@ -165,7 +167,7 @@ def _split(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Array]:
         # A parameter more and the place of the split are justified by Schwarz's criterion, with a margin of half of it.
         if least >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
-    raise _refusal("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
+    raise _make_alike_error("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
 
 
 @record(eq=False)
@@ -198,7 +200,7 @@ def _solve(parts: Mapping[str, Array], joules: Array) -> _Solution:
     return _Solution(tuple(parts), estimates / lengths, rows * lengths, joules / energies - rows @ estimates)
 
 
-def _examined(solution: _Solution) -> tuple[float, Array]:
+def _examine_solution(solution: _Solution) -> tuple[float, Array]:
     """Return the condition number and the HC3 standard errors.
 
     Raises ArchlineError (AL468) if the parameters cannot be distinguished, or are below 0.
@@ -212,7 +214,7 @@ def _examined(solution: _Solution) -> tuple[float, Array]:
     if condition > MAX_CONDITION:
         pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=solution.names.index)
         reason = f"in these runs their parts are nearly proportional (condition number {condition:.3g}"
-        raise _refusal(f"{reason}, {MAX_CONDITION:g} at most)", *pair)
+        raise _make_alike_error(f"{reason}, {MAX_CONDITION:g} at most)", *pair)
     inverse = directions.T / values**2 @ directions
     leverage = np.sum(rows @ inverse * rows, axis=1)
     scaled = solution.residuals / np.maximum(1 - leverage, 1e-12)
@@ -224,11 +226,11 @@ def _examined(solution: _Solution) -> tuple[float, Array]:
             raise error(rules.NOT_DETERMINED, f"{message}, which no machine has", hint=hint)
         if estimate < 0:
             rest = [name_of_other for name_of_other in solution.names if name_of_other != name]
-            raise _refusal(message, name, max(rest, key=alike.__getitem__))
+            raise _make_alike_error(message, name, max(rest, key=alike.__getitem__))
     return condition, errors
 
 
-def _refusal(reason: str, *names: str) -> ArchlineError:
+def _make_alike_error(reason: str, *names: str) -> ArchlineError:
     """Return the error AL468 for one parameter, or two that are alike."""
     what = f"{' and '.join(f'`{name}`' for name in names)} cannot be {'distinguished' if len(names) > 1 else 'found'}"
     plain = frozenset(name.partition("@")[0] for name in names)

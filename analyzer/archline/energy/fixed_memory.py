@@ -11,29 +11,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import reduce
 from operator import mul
 
-from archline.algebra.reals import NOTHING, OutOfReachError
+from archline.algebra.reals import ZERO_CONSTANT, OutOfReachError
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in
+from archline.energy.formulas import FormulaBounds, bound_formula, names_in
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.expr.build import ONE, ZERO, total
+from archline.expr.build import ONE, ZERO, sum_terms
 from archline.expr.text import format_expression
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.growth.candidates import ONE as ONE_SHAPE
-from archline.growth.candidates import Shape, size
+from archline.growth.candidates import Shape, make_size_shape
 from archline.growth.growths import (
     Growth,
     added_terms,
-    dominated,
-    holds,
-    monomial,
-    plus,
-    reduced,
+    decide_dominance,
+    drop_neutral_operands,
+    is_proved_big_o,
+    make_sum,
+    read_monomial,
     reduced_sum,
-    simplified,
+    simplify_growth,
 )
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
-from archline.growth.monomials import factor
+from archline.growth.monomials import make_size_factor
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import record, replace
@@ -59,7 +59,7 @@ class TermGrowth:
 
 
 @record
-class Beyond:
+class GrowthBeyond:
     """A range in which M falls with P, as in `memory`: a term of the energy is Omega of `lower`, which grows with P."""
 
     memory: str
@@ -83,11 +83,11 @@ class FixedMemory:
     growth: str | None
     terms: tuple[TermGrowth, ...] = ()
     proofs: tuple[Proved, ...] = ()
-    beyond: Beyond | None = None
+    beyond: GrowthBeyond | None = None
     reason: str = ""
 
 
-def unknown(reason: str) -> FixedMemory:
+def make_unknown(reason: str) -> FixedMemory:
     """Return a result without growth, with a reason."""
     return FixedMemory({}, (), (), (), None, reason=reason)
 
@@ -102,42 +102,44 @@ class Subject:
     more: tuple[str, ...]
 
 
-def at_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
+def derive_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
     """Return the energy of an algorithm on a machine in P and the memory M of a processor."""
     try:
-        values = _solved(subject)
+        values = _solve_sizes(subject)
         if isinstance(values, str):
-            return unknown(values)
+            return make_unknown(values)
         exprs = {name: shape.tree() for name, shape in values.items()}
-        facts = tuple(_compared(subject.facts, exprs))
+        facts = tuple(_substitute_comparisons(subject.facts, exprs))
         bounds = {
-            name: FormulaBounds(substituted(bound.lower, exprs), substituted(bound.upper, exprs))
+            name: FormulaBounds(substitute_names(bound.lower, exprs), substitute_names(bound.upper, exprs))
             for name, bound in subject.bounds.items()
         }
-        return _decided(subject, on, bounds, facts, {name: shape.text() for name, shape in values.items()})
+        return _decide_growth(subject, on, bounds, facts, {name: shape.text() for name, shape in values.items()})
     except ArchlineError as problem:
-        return unknown(problem.diagnostics[0].message)
+        return make_unknown(problem.diagnostics[0].message)
     except OutOfReachError as problem:
-        return unknown(str(problem))
+        return make_unknown(str(problem))
 
 
-def _decided(
+def _decide_growth(
     subject: Subject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
-    whole = _ends(on, on.complete(on.model.expanded(on.model.expression)), bounds)
-    terms = {name: _ends(on, on.formula(name), bounds) for name in on.model.energy}
+    whole = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
+    terms = {name: _bound_formula(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
-        TermGrowth(name, _short(bound.upper, domain)) for name, bound in terms.items() if not _is_zero(bound.upper)
+        TermGrowth(name, _shorten_bound(bound.upper, domain))
+        for name, bound in terms.items()
+        if not _is_zero(bound.upper)
     )
-    least, most = _limits(facts)
+    least, most = _find_limits(facts)
     limits = tuple(shape.text() for shape in least), tuple(shape.text() for shape in most)
     result = FixedMemory(sizes, subject.more, *limits, None, shown)
-    proved = _growth(whole, domain)
+    proved = _prove_growth(whole, domain)
     if proved is None:
         return replace(result, reason="no growth free of P is proved")
     growth, proofs = proved
-    beyond = next((term for limit in most for term in _beyond(limit, on, terms, facts)), None)
+    beyond = next((term for limit in most for term in _terms_beyond(limit, on, terms, facts)), None)
     return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
@@ -146,63 +148,66 @@ def _is_zero(expr: s.Expr) -> bool:
 
 
 # The sizes of the grid in P and M
-def _solved(subject: Subject) -> dict[str, Shape] | str:
+def _solve_sizes(subject: Subject) -> dict[str, Shape] | str:
     """Express the sizes in the extents of the grid as products of powers of P, M and the other sizes."""
-    extents = [monomial(extent) for extent in subject.extents]
-    memory = _leading(subject.bounds["memory"], subject.facts)
+    extents = [read_monomial(extent) for extent in subject.extents]
+    memory = _find_leading(subject.bounds["memory"], subject.facts)
     if memory is None:
         return "the memory of a processor is not known to grow like a product of sizes"
     shapes = [shape for shape in extents if shape is not None]
     if len(shapes) < len(extents):
         return "an extent of the grid is not a product of sizes"
     names = sorted({base.key for shape in shapes for base in shape.powers} - {PROCESSORS})
-    equations = [memory.inverse() * size(MEMORY)]
-    if not any(factor(PROCESSORS) in shape.powers for shape in shapes):
-        equations.append(reduce(mul, shapes, ONE_SHAPE).inverse() * size(PROCESSORS))
-    solved = _solve(names, equations)
+    equations = [memory.inverse() * make_size_shape(MEMORY)]
+    if not any(make_size_factor(PROCESSORS) in shape.powers for shape in shapes):
+        equations.append(reduce(mul, shapes, ONE_SHAPE).inverse() * make_size_shape(PROCESSORS))
+    solved = _solve_equations(names, equations)
     if solved is None:
         return "no size of the grid ties more memory of a processor to more processors"
     return solved
 
 
-def _leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
+def _find_leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
     terms = [term.tree() for term in added_terms(memory.lower)]
-    growth = simplified(Growth(memory.lower, memory.upper), terms, Domain(facts))
-    return monomial(growth.upper) if growth.tight and growth.upper is not None else None
+    growth = simplify_growth(Growth(memory.lower, memory.upper), terms, Domain(facts))
+    return read_monomial(growth.upper) if growth.tight and growth.upper is not None else None
 
 
-def _solve(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
+def _solve_equations(unknowns: Sequence[str], equations: Sequence[Shape]) -> dict[str, Shape] | None:
     """Express each unknown as a product of powers of the other names such that each equation's product is 1."""
     if len(unknowns) != len(equations):
         return None
     rows = list(equations)
     for index, name in enumerate(unknowns):
-        pivot = next((position for position in range(index, len(rows)) if factor(name) in rows[position].powers), None)
+        pivot = next(
+            (position for position in range(index, len(rows)) if make_size_factor(name) in rows[position].powers), None
+        )
         if pivot is None:
             return None
         rows[index], rows[pivot] = rows[pivot], rows[index]
-        solved = rows[index].power(rows[index].powers[factor(name)].inverse())
+        solved = rows[index].power(rows[index].powers[make_size_factor(name)].inverse())
         rows = [
-            solved if row is rows[index] else row / solved.power(row.powers.get(factor(name), NOTHING)) for row in rows
+            solved if row is rows[index] else row / solved.power(row.powers.get(make_size_factor(name), ZERO_CONSTANT))
+            for row in rows
         ]
-    return {name: size(name) / row for name, row in zip(unknowns, rows, strict=True)}
+    return {name: make_size_shape(name) / row for name, row in zip(unknowns, rows, strict=True)}
 
 
 # Facts about P and M
-def _compared(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator[s.Fact]:
+def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr]) -> Iterator[s.Fact]:
     """Yield the comparisons among facts, in P and M."""
     for fact in facts:
         if isinstance(fact, s.Binary) and fact.op in ("<=", "<", ">=", ">", "=="):
-            left, right = (substituted(side, values) for side in (fact.left, fact.right))
+            left, right = (substitute_names(side, values) for side in (fact.left, fact.right))
             yield s.Binary(fact.op, left, right, span=fact.span)
 
 
-def _limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
+def _find_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """Return lower and upper bounds of M, up to constants, in terms of P."""
     least: list[Shape] = []
     most: list[Shape] = []
     for fact in facts:
-        limit = _limit(fact)
+        limit = _find_limit(fact)
         if limit is not None:
             above, end = limit
             ends = most if above else least
@@ -211,76 +216,76 @@ def _limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     return least, most
 
 
-def _limit(fact: s.Fact) -> tuple[bool, Shape] | None:
+def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     """Return whether a fact bounds M from above, and the bound; None unless it is about M and P."""
     assert isinstance(fact, s.Binary)
-    left, right = (monomial(side) for side in (fact.left, fact.right))
+    left, right = (read_monomial(side) for side in (fact.left, fact.right))
     if left is None or right is None or fact.op == "==":
         return None
     small, large = (left, right) if fact.op in ("<=", "<") else (right, left)
     # M^power times the rest is 1 at least.
     ratio = large / small
-    power = ratio.powers.get(factor(MEMORY), NOTHING)
-    if not power or factor(PROCESSORS) not in ratio.powers:
+    power = ratio.powers.get(make_size_factor(MEMORY), ZERO_CONSTANT)
+    if not power or make_size_factor(PROCESSORS) not in ratio.powers:
         return None
-    return power.sign() < 0, size(MEMORY) / ratio.power(power.inverse())
+    return power.sign() < 0, make_size_shape(MEMORY) / ratio.power(power.inverse())
 
 
 # Growth
-def _ends(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
+def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> FormulaBounds[s.Expr]:
     """Return bounds of a formula in P and M, with 1 for nonzero quantities of the machine."""
     quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     nothing = {name: ZERO for name, value in on.machine.values.items() if value == 0}
-    plain = reduced(substituted(formula, {**quantities, **nothing}))
+    plain = drop_neutral_operands(substitute_names(formula, {**quantities, **nothing}))
     if _is_zero(plain):
         return FormulaBounds(ZERO, ZERO)
     held = {name: bound for name, bound in bounds.items() if name in names_in(plain)}
-    return bounds_of(plain, held)
+    return bound_formula(plain, held)
 
 
-def _growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
+def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """Return an expression without P that the energy is proved to be Theta of, with the proofs."""
-    free = [term for term in added_terms(energy.lower) if factor(PROCESSORS) not in term.powers]
-    candidate = None if not free else reduced_sum(total((False, term.tree()) for term in free), domain)
+    free = [term for term in added_terms(energy.lower) if make_size_factor(PROCESSORS) not in term.powers]
+    candidate = None if not free else reduced_sum(sum_terms((False, term.tree()) for term in free), domain)
     if candidate is None:
         return None
     energy_growth, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
-    above, below = dominated(energy_growth, order, domain), dominated(order, energy_growth, domain)
+    above, below = decide_dominance(energy_growth, order, domain), decide_dominance(order, energy_growth, domain)
     if not isinstance(above, Proved) or not isinstance(below, Proved):
         return None
     return format_expression(candidate), (above, below)
 
 
-def _short(expr: s.Expr, domain: Domain) -> s.Expr | None:
+def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
     """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
     terms = [term.tree() for term in added_terms(expr)]
-    whole = None if not terms else reduced_sum(reduce(plus, terms), domain)
-    shorter = simplified(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
+    whole = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
+    shorter = simplify_growth(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
     return None if shorter is expr else shorter
 
 
-def _beyond(
+def _terms_beyond(
     end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
-) -> Iterator[Beyond]:
+) -> Iterator[GrowthBeyond]:
     """Yield the terms of the energy that grow with P if M is as large as the sizes allow."""
     values = {MEMORY: end.tree()}
     # The upper bound of M is attained up to a constant.
-    unlimited = [fact for fact in facts if (limit := _limit(fact)) is None or not limit[0]]
-    domain = Domain(tuple(_compared(unlimited, values)))
+    unlimited = [fact for fact in facts if (limit := _find_limit(fact)) is None or not limit[0]]
+    domain = Domain(tuple(_substitute_comparisons(unlimited, values)))
     for name in on.model.energy:
-        lower = substituted(terms[name].lower, values)
+        lower = substitute_names(terms[name].lower, values)
         parts = [(powers, powers.tree()) for powers in added_terms(lower)]
-        steady = [term for powers, term in parts if not _rises(powers)]
+        steady = [term for powers, term in parts if not _is_increasing(powers)]
         for powers, term in parts:
             # A part that grows less than a constant one is not visible.
-            if powers.powers.get(factor(PROCESSORS), NOTHING).sign() <= 0 or (
-                steady and holds(term, reduce(plus, steady), domain)
+            if powers.powers.get(make_size_factor(PROCESSORS), ZERO_CONSTANT).sign() <= 0 or (
+                steady and is_proved_big_o(term, reduce(make_sum, steady), domain)
             ):
                 continue
             proof = is_O(term, lower, domain)
             if isinstance(proof, Proved):
-                yield Beyond(end.text(), name, powers.text(), proof)
+                yield GrowthBeyond(end.text(), name, powers.text(), proof)
 
 
-def _rises(shape: Shape) -> bool:
-    return shape.powers.get(factor(PROCESSORS), NOTHING).sign() > 0
+def _is_increasing(shape: Shape) -> bool:
+    return shape.powers.get(make_size_factor(PROCESSORS), ZERO_CONSTANT).sign() > 0

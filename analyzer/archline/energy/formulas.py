@@ -15,8 +15,8 @@ from archline.energy.units import NUMBER, Dimension
 from archline.expr import values as folding
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
-from archline.expr.tree import rewritten
-from archline.expr.values import Domain, decimal, evaluate
+from archline.expr.tree import rewrite_parts
+from archline.expr.values import Domain, evaluate, parse_decimal
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.parser import parse_expression
@@ -39,7 +39,7 @@ def _check(expr: s.Expr) -> None:
             return
         case s.Real(text=text):
             try:
-                decimal(text, expr)
+                parse_decimal(text, expr)
             except EvaluationError as problem:
                 raise error(rules.FORMULA, str(problem), span=expr.span) from None
             return
@@ -60,7 +60,7 @@ def _check(expr: s.Expr) -> None:
 
 
 @lru_cache(maxsize=512)
-def parsed(text: str) -> s.Expr:
+def parse_formula(text: str) -> s.Expr:
     """Parse a formula that archline itself writes."""
     return parse_expression(text, "formula")
 
@@ -77,7 +77,7 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
 
     `units` are the dimensions of names that the registry does not have.
     """
-    dimension = fold(expr, _Units(units or {}))
+    dimension = fold(expr, _UnitEvaluator(units or {}))
     if dimension is not None and dimension != expected:
         message = f"`{format_expression(expr)}` is in {dimension}, and {expected} is needed"
         raise error(rules.DIMENSION, message, span=expr.span)
@@ -85,21 +85,21 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
 
 def dimension_of(expr: s.Expr, units: Mapping[str, Dimension] | None = None) -> Dimension:
     """Return the dimension of a formula, that of a number if it is 0. Raises ArchlineError (AL461, AL462)."""
-    return fold(expr, _Units(units or {})) or NUMBER
+    return fold(expr, _UnitEvaluator(units or {})) or NUMBER
 
 
-def same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = None) -> None:
+def require_same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = None) -> None:
     """Raise ArchlineError (AL461) unless all formulas have one dimension; `units` are as in `check_units`."""
     first = None
     for expr in exprs:
-        dimension = fold(expr, _Units(units or {}))
+        dimension = fold(expr, _UnitEvaluator(units or {}))
         if first is not None and dimension is not None:
             check_units(expr, first, units)
         first = first or dimension
 
 
 @record
-class _Units:
+class _UnitEvaluator:
     """The dimension of a formula; None for 0, which has any."""
 
     own: Mapping[str, Dimension]
@@ -111,7 +111,7 @@ class _Units:
         if name.id in self.own:
             return self.own[name.id]
         if name.id not in NAMES:
-            raise unknown_name(name, [*self.own, *NAMES])
+            raise make_name_error(name, [*self.own, *NAMES])
         return NAMES[name.id].dimension
 
     def negated(self, value: Dimension | None, expr: s.Unary) -> Dimension | None:
@@ -120,22 +120,22 @@ class _Units:
     def binary(self, op: str, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
         match op:
             case "+" | "-":
-                return self._same([left, right], expr)
+                return self._require_same([left, right], expr)
             case "*" | "/":
                 if left is None or right is None:
                     return None
                 return left.times(right, 1 if op == "*" else -1)
             case _:
-                return self._power(left, right, expr)
+                return self._raise_to_power(left, right, expr)
 
-    def _power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
+    def _raise_to_power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
         if right not in (None, NUMBER):
             raise error(rules.DIMENSION, f"an exponent is in {right}", span=expr.right.span)
         if left in (None, NUMBER):
             return left
         assert left is not None
         try:
-            exponent = value_of(expr.right, {})
+            exponent = bound_value(expr.right, {})
         except (EvaluationError, ArchlineError):
             exponent = None
         if exponent is None or not exponent.exact:
@@ -145,13 +145,13 @@ class _Units:
     def call(self, function: str, values: Sequence[Dimension | None], expr: s.Call) -> Dimension | None:
         match function:
             case "min" | "max":
-                return self._same(values, expr)
+                return self._require_same(values, expr)
             case "sqrt":
                 return None if values[0] is None else values[0].power(Fraction(1, 2))
             case _:
-                return self._same([values[0], NUMBER], expr)
+                return self._require_same([values[0], NUMBER], expr)
 
-    def _same(self, values: Sequence[Dimension | None], expr: s.Expr) -> Dimension | None:
+    def _require_same(self, values: Sequence[Dimension | None], expr: s.Expr) -> Dimension | None:
         distinct = list(dict.fromkeys(value for value in values if value is not None))
         if len(distinct) > 1:
             message = f"`{format_expression(expr)}` combines {distinct[0]} and {distinct[1]}"
@@ -159,14 +159,14 @@ class _Units:
         return distinct[0] if distinct else None
 
 
-def unknown_name(name: s.Name, known: Sequence[str]) -> ArchlineError:
+def make_name_error(name: s.Name, known: Sequence[str]) -> ArchlineError:
     """Return the error about an undefined name in a formula."""
     hint = did_you_mean(name.id, known)
     return error(rules.FORMULA, f"the formula has the unknown name `{name.id}`", span=name.span, hint=hint)
 
 
 # Values
-def value_of(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) -> Interval:
+def bound_value(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) -> Interval:
     """Return sound bounds on a formula whose names lie in intervals. Raises EvaluationError, ArchlineError (AL462).
 
     Both sides of a quotient have the same amounts if these are `shared`; else they are independent, as in optimisation,
@@ -175,7 +175,7 @@ def value_of(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) 
     _check(expr)
     if not names_in(expr) <= values.keys():
         name = next(node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id not in values)
-        raise unknown_name(name, list(values))
+        raise make_name_error(name, list(values))
     wide, extended = {name for name in names_in(expr) if not values[name].exact}, dict(values)
 
     def divide_shared(part: s.Expr) -> s.Expr | None:
@@ -186,13 +186,13 @@ def value_of(expr: s.Expr, values: Mapping[str, Interval], shared: bool = True) 
             extended[name] = divide_over(part.left, part.right, values)
         return s.Name(name, span=part.span) if name in extended else None
 
-    return Interval.of(evaluate(rewritten(expr, divide_shared) if wide and shared else expr, extended))
+    return Interval.of(evaluate(rewrite_parts(expr, divide_shared) if wide and shared else expr, extended))
 
 
 STEP = Fraction(1, 2**20)
 
 
-def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
+def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
     """Return d log E/d log p of a formula E for each parameter p: by how many % E grows if p grows by 1 %.
 
     Symmetric differences in exact arithmetic make them right to about 10^-12; where two sides of a max are equal, the
@@ -201,7 +201,7 @@ def elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Seque
 
     def at(name: str, factor: Fraction) -> Fraction:
         moved = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
-        return value_of(expr, {parameter: Interval.of(value) for parameter, value in moved.items()}).middle
+        return bound_value(expr, {parameter: Interval.of(value) for parameter, value in moved.items()}).middle
 
     middle = at("", Fraction(1))
     changes = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
@@ -217,13 +217,13 @@ class FormulaBounds(Generic[T]):
     upper: T
 
 
-def bounds_of(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> FormulaBounds[s.Expr]:
+def bound_formula(expr: s.Expr, values: Mapping[str, FormulaBounds[s.Expr]]) -> FormulaBounds[s.Expr]:
     """Return lower and upper bounds on a formula, as expressions in sizes, for amounts >= 0."""
-    return fold(expr, _Expressions(values))
+    return fold(expr, _BoundEvaluator(values))
 
 
 @record
-class _Expressions:
+class _BoundEvaluator:
     values: Mapping[str, FormulaBounds[s.Expr]]
 
     def number(self, value: int | Fraction, expr: s.Expr) -> FormulaBounds[s.Expr]:
@@ -236,7 +236,7 @@ class _Expressions:
         def minus(operand: s.Expr) -> s.Expr:
             return s.Unary("-", operand, span=operand.span)
 
-        return _both(minus(value.upper), minus(value.lower), value.lower is value.upper)
+        return _make_bounds(minus(value.upper), minus(value.lower), value.lower is value.upper)
 
     def binary(
         self, op: str, left: FormulaBounds[s.Expr], right: FormulaBounds[s.Expr], expr: s.Binary
@@ -246,14 +246,14 @@ class _Expressions:
 
         same = left.lower is left.upper and right.lower is right.upper
         if op in ("-", "/"):
-            return _both(rebuild(left.lower, right.upper), rebuild(left.upper, right.lower), same)
-        return _both(rebuild(left.lower, right.lower), rebuild(left.upper, right.upper), same)
+            return _make_bounds(rebuild(left.lower, right.upper), rebuild(left.upper, right.lower), same)
+        return _make_bounds(rebuild(left.lower, right.lower), rebuild(left.upper, right.upper), same)
 
     def call(self, function: str, values: Sequence[FormulaBounds[s.Expr]], expr: s.Call) -> FormulaBounds[s.Expr]:
         low = replace(expr, arguments=tuple(bound.lower for bound in values))
         high = replace(expr, arguments=tuple(bound.upper for bound in values))
-        return _both(low, high, all(bound.lower is bound.upper for bound in values))
+        return _make_bounds(low, high, all(bound.lower is bound.upper for bound in values))
 
 
-def _both(lower: s.Expr, upper: s.Expr, same: bool) -> FormulaBounds[s.Expr]:
+def _make_bounds(lower: s.Expr, upper: s.Expr, same: bool) -> FormulaBounds[s.Expr]:
     return FormulaBounds(lower, lower) if same else FormulaBounds(lower, upper)

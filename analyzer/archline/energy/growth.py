@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import FormulaBounds, bounds_of, names_in
+from archline.energy.formulas import FormulaBounds, bound_formula, names_in
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO
-from archline.expr.tree import substituted
-from archline.growth.growths import Growth, is_number, reduced, reduced_sum, simplified
+from archline.expr.tree import substitute_names
+from archline.growth.growths import Growth, drop_neutral_operands, is_number, reduced_sum, simplify_growth
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 
 
-def of_formula(
+def derive_growth(
     formula: s.Expr, metrics: Mapping[str, Growth], zero: Iterable[str] = (), *, coarse: bool = False
 ) -> Growth:
     """Return the growth of a formula of metrics; quantities of the machine are constants, those in `zero` are 0.
@@ -26,66 +26,66 @@ def of_formula(
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     nothing = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
-    plain = reduced(substituted(formula, {**constants, **dict.fromkeys(nothing, ZERO)}))
+    plain = drop_neutral_operands(substitute_names(formula, {**constants, **dict.fromkeys(nothing, ZERO)}))
     if is_number(plain, 0):
         return Growth(ZERO, ZERO)
-    highest, lowest = _without_differences(plain, upper=True), _without_differences(plain, upper=False)
+    highest, lowest = _drop_differences(plain, upper=True), _drop_differences(plain, upper=False)
     held = names_in(plain) & metrics.keys()
     facts = tuple(dict.fromkeys(fact for name in sorted(held) for fact in metrics[name].facts))
     growths = [metrics[name] for name in sorted(held)]
     if any(growth.lower is None or growth.upper is None for growth in growths):
         return Growth(None, None, facts)
-    ends = {name: both_ends(metrics[name]) for name in held}
-    bounds = FormulaBounds(bounds_of(lowest, ends).lower, bounds_of(highest, ends).upper)
+    ends = {name: bound_both_sides(metrics[name]) for name in held}
+    bounds = FormulaBounds(bound_formula(lowest, ends).lower, bound_formula(highest, ends).upper)
     try:
         domain = Domain(facts)
     except ArchlineError:
         return Growth(bounds.lower, bounds.upper, facts)
-    lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or reduced(bounds.lower)
-    upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or reduced(bounds.upper)
-    candidates = dict.fromkeys((*_orders(growths), *_sums(growths), upper, lower))
-    simplest = simplified(Growth(lower, upper, facts), candidates, domain)
+    lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or drop_neutral_operands(bounds.lower)
+    upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or drop_neutral_operands(bounds.upper)
+    candidates = dict.fromkeys((*_collect_bounds(growths), *_pair_sums(growths), upper, lower))
+    simplest = simplify_growth(Growth(lower, upper, facts), candidates, domain)
     vacuous = not simplest.tight and simplest.lower is not None and is_number(simplest.lower, 0)
     return replace(simplest, lower=None) if vacuous else simplest
 
 
-def _without_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
+def _drop_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
     """Relax a - b, which is at least 0: to a for an upper bound, to 0 for a lower one; growth cannot subtract."""
     match expr:
         case s.Binary(op="-", left=left):
-            return _without_differences(left, upper=upper) if upper else ZERO
+            return _drop_differences(left, upper=upper) if upper else ZERO
         case s.Binary(op=op, left=left, right=right):
-            first, second = (_without_differences(side, upper=upper) for side in (left, right))
-            return reduced(s.Binary(op, first, second, span=expr.span))
+            first, second = (_drop_differences(side, upper=upper) for side in (left, right))
+            return drop_neutral_operands(s.Binary(op, first, second, span=expr.span))
         case s.Call(function=function, arguments=arguments):
-            without = tuple(_without_differences(argument, upper=upper) for argument in arguments)
-            return reduced(s.Call(function, without, span=expr.span))
+            without = tuple(_drop_differences(argument, upper=upper) for argument in arguments)
+            return drop_neutral_operands(s.Call(function, without, span=expr.span))
         case _:
             return expr
 
 
-def both_ends(growth: Growth) -> FormulaBounds[s.Expr]:
+def bound_both_sides(growth: Growth) -> FormulaBounds[s.Expr]:
     """Return the bounds of a growth that has both."""
     assert growth.lower is not None
     assert growth.upper is not None
     return FormulaBounds(growth.lower, growth.lower if growth.tight else growth.upper)
 
 
-def _orders(growths: Iterable[Growth]) -> list[s.Expr]:
+def _collect_bounds(growths: Iterable[Growth]) -> list[s.Expr]:
     return [end for growth in growths for end in (growth.upper, growth.lower) if end is not None]
 
 
-def _sums(growths: list[Growth]) -> list[s.Expr]:
+def _pair_sums(growths: list[Growth]) -> list[s.Expr]:
     ends = [growth.upper for growth in growths if growth.upper is not None]
     return [
         s.Binary("+", left, right, span=left.span) for index, left in enumerate(ends) for right in ends[index + 1 :]
     ]
 
 
-def of_terms(applied: ModelOnMachine, metrics: Mapping[str, Growth]) -> dict[str, Growth]:
+def derive_term_growths(applied: ModelOnMachine, metrics: Mapping[str, Growth]) -> dict[str, Growth]:
     """Return the growth of each energy term, and of the energy, on a machine."""
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)
-    growths = {name: of_formula(applied.formula(name), metrics, zero) for name in names}
+    growths = {name: derive_growth(applied.formula(name), metrics, zero) for name in names}
     whole = applied.complete(applied.model.expanded(applied.model.expression))
-    return {**growths, "energy": of_formula(whole, metrics, zero, coarse=True)}
+    return {**growths, "energy": derive_growth(whole, metrics, zero, coarse=True)}

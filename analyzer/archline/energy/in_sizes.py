@@ -21,7 +21,7 @@ from archline.growth.short_forms import short_form, short_growth
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE, ON_REQUEST
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record
 
 FACTOR = 16
@@ -47,7 +47,7 @@ class InSizes:
     @cached_property
     def where(self) -> tuple[s.Fact, ...]:
         """All facts of the sizes; on a grid in sizes alone, if these determine the number of processors."""
-        return facts_in_sizes(self.derived.node)
+        return express_facts_in_sizes(self.derived.node)
 
     def ratio(self, other: InSizes, metric: str) -> str | None:
         """Return "1" if a metric is proved equal to that of another algorithm, "Theta(1)" if equal up to a constant.
@@ -79,13 +79,15 @@ class InSizes:
         if self.derived.node.grid and form.tight is not None and form.tight.tight:
             return Growth(form.tight.upper, form.tight.upper, (*self.where, *form.tight.where))
         if not form.under:
-            return Growth(form.lower if form.known else self._lower(cost, form.lower), form.upper, self.where)
+            return Growth(form.lower if form.known else self._bound_growth(cost, form.lower), form.upper, self.where)
         if len(form.under) > 1:
             return Growth(None, None, self.where)
         (only,) = form.under
-        return Growth(only.upper if only.tight else self._lower(cost, None), only.upper, (*self.where, *only.where))
+        return Growth(
+            only.upper if only.tight else self._bound_growth(cost, None), only.upper, (*self.where, *only.where)
+        )
 
-    def _lower(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
+    def _bound_growth(self, cost: Cost, lower: s.Expr | None) -> s.Expr | None:
         """Return a lower bound on the growth of a cost; for io also by the lower bound for any schedule."""
         lower_bound = cost.orderless
         if lower_bound is None:
@@ -100,7 +102,9 @@ class InSizes:
             (growth_in_sizes(self.costs, iterations, sizes, self.where, facts), power)
             for power, iterations in floors.items()
         )
-        return b.total((False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count)))
+        return b.sum_terms(
+            (False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count))
+        )
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         if metric in ("Z", "L"):

@@ -17,7 +17,7 @@ from fractions import Fraction
 
 from archline.energy import rules
 from archline.energy.estimates import Estimate
-from archline.energy.machines import Machine, without_capacity
+from archline.energy.machines import Machine, find_levels_without_capacity
 from archline.energy.model import Model
 from archline.energy.quantities import LEVELS
 from archline.expr.intervals import Interval
@@ -38,7 +38,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
     """
     held = machine.quantities
     levels = tuple(level for level in LEVELS if f"{level}_capacity" in held)
-    unknown = without_capacity(held)
+    unknown = find_levels_without_capacity(held)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"

@@ -77,9 +77,9 @@ def read_listing(path: Path, command: str) -> Listing:
             if re.match(pattern, line):
                 raise listing.refused(what, number)
     if command == "lscpu":
-        rows = _json(source) if source.text.lstrip().startswith("{") else _text(source)
+        rows = _read_json(source) if source.text.lstrip().startswith("{") else _read_text(source)
     else:
-        rows = _sections(source) if re.search(r" : |<\w", source.text) else _columns(source)
+        rows = _read_sections(source) if re.search(r" : |<\w", source.text) else _read_columns(source)
     for row in rows:
         if row.value not in _NO_VALUES:
             listing.rows.setdefault(row.key, []).append(row)
@@ -88,12 +88,12 @@ def read_listing(path: Path, command: str) -> Listing:
     return listing
 
 
-def _row(source: Source, line: int, key: str, value: str, device: int = 0) -> ListedRow:
+def _make_row(source: Source, line: int, key: str, value: str, device: int = 0) -> ListedRow:
     column = max(source.lines[line - 1].rfind(value), 0) + 1
     return ListedRow(key, value, Span(source, line, column, line, column + max(len(value), 1)), device)
 
 
-def _text(source: Source) -> Iterator[ListedRow]:
+def _read_text(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `lscpu`, and of the table of `lscpu -C`: `L1d ONE-SIZE`, ..."""
     columns: list[str] = []
     for number, line in enumerate(source.lines, 1):
@@ -101,17 +101,17 @@ def _text(source: Source) -> Iterator[ListedRow]:
         if "ONE-SIZE" in line:
             columns = line.split()
         elif colon:
-            yield _row(source, number, key, value)
+            yield _make_row(source, number, key, value)
         elif len(cells := line.split()) == len(columns):
             yield from (
-                _row(source, number, f"{cells[0]} {name}", cell) for name, cell in zip(columns, cells, strict=True)
+                _make_row(source, number, f"{cells[0]} {name}", cell) for name, cell in zip(columns, cells, strict=True)
             )
         elif cells:
             # Flags go on in lines without a key.
-            yield _row(source, number, "Flags", line.strip())
+            yield _make_row(source, number, "Flags", line.strip())
 
 
-def _json(source: Source) -> Iterator[ListedRow]:
+def _read_json(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `lscpu -J` and `lscpu -C -J`."""
     name = ""
     for match in re.finditer(r'"([\w-]+)"\s*:\s*(?:"([^"\n]*)"|([\w.]+))', source.text):
@@ -120,10 +120,10 @@ def _json(source: Source) -> Iterator[ListedRow]:
             name = value.removesuffix(":")
         else:
             number = source.text.count("\n", 0, match.start()) + 1
-            yield _row(source, number, name if key == "data" else f"{name} {key.upper()}", value)
+            yield _make_row(source, number, name if key == "data" else f"{name} {key.upper()}", value)
 
 
-def _sections(source: Source) -> Iterator[ListedRow]:
+def _read_sections(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `nvidia-smi -q`, also with `-x`: sections by indentation, an outermost one for each device."""
     above: list[tuple[int, str]] = []
     device = 0
@@ -132,15 +132,15 @@ def _sections(source: Source) -> Iterator[ListedRow]:
         above = [section for section in above if section[0] < depth]
         if match := re.fullmatch(r"<(\w+)>(.*)</\w+>|(.+?)\s* : (.*)", text):
             key, value = match[1] or match[3], match[2] or match[4] or ""
-            yield _row(source, number, "/".join([*(title for _, title in above), key]), value.strip(), device)
+            yield _make_row(source, number, "/".join([*(title for _, title in above), key]), value.strip(), device)
         elif text and not text.startswith("</"):
             above.append((depth, text.strip("<>")))
             device += text.startswith(("GPU ", "<gpu "))
 
 
-def _columns(source: Source) -> Iterator[ListedRow]:
+def _read_columns(source: Source) -> Iterator[ListedRow]:
     """Yield the rows of `nvidia-smi --query-gpu=... --format=csv`; a unit may follow the name of a column."""
     head, *rows = ([cell.strip() for cell in line.split(",")] for line in source.lines)
     names = [heading.partition(" [")[0] for heading in head]
     for number, cells in enumerate(rows, 2):
-        yield from (_row(source, number, name, cell, number) for name, cell in zip(names, cells, strict=False))
+        yield from (_make_row(source, number, name, cell, number) for name, cell in zip(names, cells, strict=False))

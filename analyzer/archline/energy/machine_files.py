@@ -17,36 +17,36 @@ from archline.energy import rules
 from archline.energy.formulas import check_units
 from archline.energy.machines import (
     ASSUMED_WORD,
-    DERIVED,
+    DERIVED_KIND,
     KINDS,
     Machine,
     Provenance,
     Quantity,
-    impossible,
-    overridden,
-    parameter,
-    resolved,
-    without_capacity,
+    find_impossible,
+    find_levels_without_capacity,
+    override_quantities,
+    read_parameter,
+    resolve_quantities,
 )
 from archline.energy.quantities import (
     LEVELS,
     NUMERAL,
     OF_LEVEL,
     QUANTITIES,
-    capacity_unit,
-    number_hint,
-    quantity_hint,
-    quantity_meant,
-    shortened,
-    unit_hint,
+    find_meant_quantity,
+    parse_capacity_unit,
+    shorten_text,
+    suggest_number,
+    suggest_quantity,
+    suggest_unit,
 )
 from archline.energy.units import Unit
 from archline.expr.tree import Source, Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, closest, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error, find_closest
 from archline.language.parser import parse_expression
 from archline.language.source import read_source
-from archline.language.toml import TomlPositions, parsed
+from archline.language.toml import TomlPositions, parse_toml
 from archline.resources import resource
 
 _NUMERAL = re.compile(NUMERAL)
@@ -57,9 +57,9 @@ _QUANTITY_KEYS = (
 _QUANTITY = "`value`, `unit`, `kind` and `source`"
 _LEVEL = "[level.L1.quantity.NAME]"
 _PREFIXES = tuple(f"{level}_" for level in LEVELS)
-MOST_CANDIDATES = 4
+MAX_CANDIDATES = 4
 _SOURCE_KEYS = ("document", "place", "quote", "note")
-Path_ = tuple[str, ...]
+KeyPath = tuple[str, ...]
 
 
 def read_machine(path: Path, collection: str = "", variant: str = "", above: tuple[Path, ...] = ()) -> Machine:
@@ -76,8 +76,10 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
     source = read_source(path)
     reader = _Reader(source, TomlPositions(source))
-    data = parsed(source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`')
-    base = _extended(reader, data, (*above, path.resolve()))
+    data = parse_toml(
+        source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`'
+    )
+    base = _read_base(reader, data, (*above, path.resolve()))
     result = reader.machine(path.stem, collection, data, variant, base)
     if reader.findings:
         raise ArchlineError(reader.findings)
@@ -85,7 +87,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
     return result
 
 
-def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
+def _read_base(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
     """Return the machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
     name = data.get("extends")
     if not isinstance(name, str):
@@ -93,9 +95,9 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
             reader.report(rules.MACHINE_FORM, "`extends` is not a string", ("extends",))
         return None
     span = reader.places.span(("extends",))
-    plain, variant = without_variant(name)
+    plain, variant = split_variant(name)
     if not plain.endswith(".toml"):
-        path, collection = shipped(plain, span)
+        path, collection = find_machine_file(plain, span)
     else:
         path, collection = above[-1].parent / plain, ""
     if not os.path.isfile(path):
@@ -113,7 +115,7 @@ def _extended(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...])
 
 
 @cache
-def documents() -> Mapping[str, str]:
+def load_documents() -> Mapping[str, str]:
     """Return the citations of `machines/documents.toml`, by key."""
     data = tomllib.loads((resource("machines") / "documents.toml").read_text(encoding="utf-8"))
     return {key: str(table["citation"]) for key, table in data.items()}
@@ -147,7 +149,7 @@ class _Reader:
             additions = self.with_levels(table, path)
             quantities |= additions if label == chosen else {}
         if base is not None:
-            quantities = overridden(base.quantities, quantities)
+            quantities = override_quantities(base.quantities, quantities)
         notes = data.get("notes", [])
         if not isinstance(notes, list) or not all(isinstance(note, str) for note in notes):
             self.report(rules.MACHINE_FORM, "`notes` is not a list of texts", ("notes",))
@@ -159,12 +161,12 @@ class _Reader:
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
-        self.findings += impossible({name: item for name, item in quantities.items() if item.formula is None})
+        self.findings += find_impossible({name: item for name, item in quantities.items() if item.formula is None})
         if self.findings:
             return None
-        quantities = dict(resolved(quantities))
-        self.findings += impossible(quantities)
-        for level in without_capacity(quantities):
+        quantities = dict(resolve_quantities(quantities))
+        self.findings += find_impossible(quantities)
+        for level in find_levels_without_capacity(quantities):
             hint = f"write a table `[level.{level}.quantity.capacity]` with {_QUANTITY}"
             self.report(rules.MACHINE_FORM, f"level `{level}` has no `capacity`", ("level", level), hint)
         return Machine(
@@ -191,7 +193,7 @@ class _Reader:
             raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=hint)
         return chosen or default
 
-    def with_levels(self, data: Mapping[str, Any], path: Path_) -> dict[str, Quantity]:
+    def with_levels(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Quantity]:
         """Return the quantities of a machine or of a variant, including those of the levels of its caches."""
         result = self.quantities(data.get("quantity", {}), (*path, "quantity"))
         levels = data.get("level", {})
@@ -210,14 +212,14 @@ class _Reader:
                 result |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
         return result
 
-    def quantities(self, tables: Any, path: Path_, level: str = "") -> dict[str, Quantity]:
+    def quantities(self, tables: Any, path: KeyPath, level: str = "") -> dict[str, Quantity]:
         if not isinstance(tables, dict):
             self.report(rules.MACHINE_FORM, f"`{'.'.join(path)}` is not a table of quantities", path)
             return {}
         result = {f"{level}{name}": self.quantity(name, table, (*path, name), level) for name, table in tables.items()}
         return {name: entry for name, entry in result.items() if entry is not None}
 
-    def quantity(self, name: str, table: Any, path: Path_, level: str) -> Quantity | None:
+    def quantity(self, name: str, table: Any, path: KeyPath, level: str) -> Quantity | None:
         name, short = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
@@ -225,7 +227,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
-            hint = quantity_hint(name) or "docs/reference/machines.md lists the quantities"
+            hint = suggest_quantity(name) or "docs/reference/machines.md lists the quantities"
             if level:
                 hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{each}`' for each in OF_LEVEL)}"
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
@@ -251,7 +253,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} has a trend, though it follows from others", (*path, "from"))
         if len(self.findings) > before or unit is None or value is None:
             return None
-        read = "" if derived else capacity_unit(name, table["unit"].strip())[1]
+        read = "" if derived else parse_capacity_unit(name, table["unit"].strip())[1]
         written = f"{table['from']}" if derived else f"{table['value'].strip()} {read}"
         return Quantity(
             name, value * unit.factor, written.removesuffix(" 1"), kind, source, formula, check,
@@ -259,19 +261,19 @@ class _Reader:
             self.places.span((*path, "from" if derived else "value")),
         )  # fmt: skip
 
-    def unit(self, name: str, table: Mapping[str, Any], where: str, path: Path_) -> Unit | None:
+    def unit(self, name: str, table: Mapping[str, Any], where: str, path: KeyPath) -> Unit | None:
         written = self.text(table, "unit", where, path)
-        unit, _ = capacity_unit(name, written)
+        unit, _ = parse_capacity_unit(name, written)
         base = QUANTITIES[name].unit
         if unit is not None and unit.dimension == QUANTITIES[name].dimension:
             return unit
         rule, problem = rules.UNKNOWN_UNIT, f"has the unknown unit `{written}`" if "unit" in table else "has no unit"
         if unit is not None:
             rule, problem = rules.DIMENSION, f"is in {base}, and `{written}` is not a unit of that dimension"
-        self.report(rule, f"{where} {problem}", (*path, "unit"), unit_hint(written, base))
+        self.report(rule, f"{where} {problem}", (*path, "unit"), suggest_unit(written, base))
         return None
 
-    def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: Path_) -> s.Expr | None:
+    def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> s.Expr | None:
         text = table[key]
         if not isinstance(text, str):
             self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a string", (*path, key))
@@ -289,9 +291,9 @@ class _Reader:
             return None
         return expr
 
-    def kind(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> str:
+    def kind(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> str:
         if derived and "kind" not in table:
-            return DERIVED
+            return DERIVED_KIND
         kind = self.text(table, "kind", where, path)
         if kind not in KINDS:
             problem = f"has the unknown kind `{kind}`" if "kind" in table else "has no `kind`"
@@ -299,7 +301,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), hint)
         return kind
 
-    def provenance(self, table: Mapping[str, Any], where: str, path: Path_, derived: bool) -> Provenance:
+    def provenance(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> Provenance:
         entries = table.get("source", {})
         if isinstance(entries, str):
             entries = {"note": entries}
@@ -309,15 +311,15 @@ class _Reader:
         self.check_keys(entries, _SOURCE_KEYS, f"the source of {where}", (*path, "source"))
         texts = {key: self.text(entries, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
         key = texts["document"]
-        if key and key not in documents():
-            hint = did_you_mean(key, documents()) or "documents are " + ", ".join(documents())
+        if key and key not in load_documents():
+            hint = did_you_mean(key, load_documents()) or "documents are " + ", ".join(load_documents())
             self.report(rules.MACHINE_FORM, f"there is no document `{key}`", (*path, "source"), hint)
         if not derived and not key and not texts["note"].strip():
             hint = 'say where the number is from: `source = "data sheet, page 3"`'
             self.report(rules.MISSING_SOURCE, f"{where} has no source", path, hint)
-        return Provenance(citation=documents().get(key, ""), **texts)
+        return Provenance(citation=load_documents().get(key, ""), **texts)
 
-    def doubling(self, table: Mapping[str, Any], where: str, path: Path_) -> Fraction | None:
+    def doubling(self, table: Mapping[str, Any], where: str, path: KeyPath) -> Fraction | None:
         for key, sign in (("doubling_years", 1), ("halving_years", -1)):
             if key in table:
                 years = self.number(table, key, where, path)
@@ -326,7 +328,7 @@ class _Reader:
                 return None if years is None else sign * years
         return None
 
-    def number(self, table: Mapping[str, Any], key: str, where: str, path: Path_) -> Fraction | None:
+    def number(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> Fraction | None:
         value = table.get(key)
         place = (*path, key)
         if value is None:
@@ -336,10 +338,10 @@ class _Reader:
             hint = f'write it in quotes, so that it is read exactly: `{key} = "{value if plain else 1.5}"`'
             self.report(rules.NOT_A_NUMBER, f"the `{key}` of {where} is not a string", place, hint)
         elif not _NUMERAL.fullmatch(value.strip()):
-            hint = number_hint(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
+            hint = suggest_number(value.strip()) or 'write a numeral such as "9.7" or "1.8e-9", of at most 40 digits'
             self.report(
                 rules.NOT_A_NUMBER,
-                f"the `{key}` of {where}, `{shortened(value)}`, is not a decimal number",
+                f"the `{key}` of {where}, `{shorten_text(value)}`, is not a decimal number",
                 place,
                 hint,
             )
@@ -350,27 +352,27 @@ class _Reader:
             return number
         return None
 
-    def text(self, table: Mapping[str, Any], key: str, where: str, path: Path_) -> str:
+    def text(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> str:
         value = table.get(key, "")
         if isinstance(value, str):
             return value
         self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a string", (*path, key), "write it in quotes")
         return ""
 
-    def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: Path_) -> None:
+    def check_keys(self, table: Mapping[str, Any], allowed: tuple[str, ...], where: str, path: KeyPath) -> None:
         for key in table:
             if key not in allowed:
                 # This may be a table of a quantity without `quantity.`.
                 level = path[-2:-1] == ("level",)
-                meant = closest(key, OF_LEVEL) if level else None
-                if not path and not closest(key, allowed, 0.75):
-                    meant = quantity_meant(key)
+                meant = find_closest(key, OF_LEVEL) if level else None
+                if not path and not find_closest(key, allowed, 0.75):
+                    meant = find_meant_quantity(key)
                 place = ".".join((*path, "quantity", meant or ""))
                 hint = f"write `[{place}]` with {_QUANTITY}" if meant else did_you_mean(key, allowed)
                 hint = hint or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
 
-    def report(self, rule: Rule, message: str, path: Path_, hint: str | None = None) -> None:
+    def report(self, rule: Rule, message: str, path: KeyPath, hint: str | None = None) -> None:
         span = self.places.span(path) or Span(self.source, 1, 1, 1, len(self.source.lines[0]) + 1)
         hint = hint or f"`archline explain {rule.code}` says what is expected"
         self.findings.append(Diagnostic(rule, message, span, path=self.source.path, hint=hint))
@@ -386,7 +388,7 @@ def machines() -> tuple[Machine, ...]:
     return tuple(machine(name) for name in machine_names())
 
 
-def other_peaks(of: Machine) -> dict[str, Fraction]:
+def find_other_peaks(of: Machine) -> dict[str, Fraction]:
     """Return the peaks of the other variants of one of archline's own machines."""
     plain, _, own_variant = of.name.partition("@")
     names = [name for name in of.variants if name != own_variant] if of.collection else []
@@ -394,7 +396,7 @@ def other_peaks(of: Machine) -> dict[str, Fraction]:
     return {name: peak for name, peak in peaks.items() if peak is not None}
 
 
-def without_variant(name: str) -> tuple[str, str]:
+def split_variant(name: str) -> tuple[str, str]:
     """Split `NAME@VARIANT` in its two parts; the folders of a path may contain an `@` too."""
     if name.endswith(".toml"):
         return name, ""
@@ -409,14 +411,14 @@ def machine(name: str) -> Machine:
     Raises ArchlineError: AL450 for an unknown name, AL451 for a name in several collections, AL464 for an unknown
     variant, and as `read_machine` does for a file.
     """
-    plain, variant = without_variant(name)
+    plain, variant = split_variant(name)
     if plain.endswith(".toml"):
         return read_machine(Path(plain), variant=variant)
-    path, collection = shipped(plain)
+    path, collection = find_machine_file(plain)
     return read_machine(path, collection, variant)
 
 
-def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
+def find_machine_file(name: str, span: Span | None = None) -> tuple[Path, str]:
     """Return the file and the collection of one of archline's own machines. Raises ArchlineError (AL450, AL451)."""
     names = machine_names()
     matches = [entry for entry in names if name in (entry, entry.partition("/")[2])]
@@ -428,24 +430,24 @@ def shipped(name: str, span: Span | None = None) -> tuple[Path, str]:
             hint = "name a file in it; `archline machines` lists the names"
         case []:
             message = f"there is no machine `{name}`"
-            hint = _candidates(name.lower(), names) or "`archline machines` lists the machines"
+            hint = _suggest_names(name.lower(), names) or "`archline machines` lists the machines"
         case _:
             hint = "say which: " + ", ".join(f"`{entry}`" for entry in matches)
             raise error(rules.AMBIGUOUS_MACHINE, f"several machines are called `{name}`", span=span, hint=hint)
     raise error(rules.UNKNOWN_MACHINE, message, span=span, hint=hint)
 
 
-def _candidates(name: str, names: Sequence[str]) -> str | None:
+def _suggest_names(name: str, names: Sequence[str]) -> str | None:
     """Suggest the machines whose names contain a text, else one with a similar name."""
     holding = [f"`{entry.partition('/')[2]}`" for entry in names if name and name in entry]
     if not holding:
         return did_you_mean(name, [*names, *(entry.partition("/")[2] for entry in names)])
-    more = len(holding) - MOST_CANDIDATES
-    *before, last = [*holding[:MOST_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
+    more = len(holding) - MAX_CANDIDATES
+    *before, last = [*holding[:MAX_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
     return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"
 
 
-def machine_with(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
+def adjust_machine(chosen: str | Machine, parameters: Mapping[str, str | float] | None = None) -> Machine:
     """Return a machine, given or by name, with quantities given by hand. Raises ArchlineError."""
     base = chosen if isinstance(chosen, Machine) else machine(chosen)
-    return base.with_parameters({name: parameter(name, str(value)) for name, value in (parameters or {}).items()})
+    return base.with_parameters({name: read_parameter(name, str(value)) for name, value in (parameters or {}).items()})

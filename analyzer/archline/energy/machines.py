@@ -8,18 +8,18 @@ from functools import cached_property
 from types import MappingProxyType
 
 from archline.energy import rules
-from archline.energy.formulas import names_in, value_of
+from archline.energy.formulas import bound_value, names_in
 from archline.energy.quantities import (
     AMOUNT,
     CONSTANTS,
     LEVELS,
     OF_LEVEL,
     QUANTITIES,
-    capacity_unit,
-    number_hint,
-    quantity_hint,
-    shortened,
-    unit_hint,
+    parse_capacity_unit,
+    shorten_text,
+    suggest_number,
+    suggest_quantity,
+    suggest_unit,
 )
 from archline.energy.units import format_si
 from archline.expr.intervals import EvaluationError, Interval
@@ -32,7 +32,7 @@ from archline.language.parser import parse_expression
 from archline.records import field, record, replace
 
 KINDS = ("peak", "measured", "fitted", "rated", "inferred", "assumed", "definition")
-DERIVED, GIVEN = "derived", "given"
+DERIVED_KIND, GIVEN_KIND = "derived", "given"
 """The kinds of quantities that a formula gives, and that the command line gives."""
 
 
@@ -127,9 +127,9 @@ class Machine:
         these values.
         """
         quantities = {**self.quantities, **given}
-        if not tried and (problems := impossible(quantities, given)):
+        if not tried and (problems := find_impossible(quantities, given)):
             raise ArchlineError(problems)
-        return replace(self, quantities=resolved(quantities)) if given else self
+        return replace(self, quantities=resolve_quantities(quantities)) if given else self
 
     def in_year(self, year: int) -> Machine:
         """Return the machine with quantities that have a doubling time extrapolated to a year.
@@ -142,16 +142,18 @@ class Machine:
             raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
         try:
             moved = {
-                name: self._carried(item, item.value * Fraction(2.0 ** ((year - self.year) / float(item.doubling))))
+                name: self._carry_quantity(
+                    item, item.value * Fraction(2.0 ** ((year - self.year) / float(item.doubling)))
+                )
                 for name, item in self.quantities.items()
                 if item.doubling is not None
             }
         except OverflowError:
             message = f"the trends of machine `{self.name}` give no number for the year {year}"
             raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year closer to {self.year}") from None
-        return replace(self, quantities=resolved({**self.quantities, **moved}), year=year)
+        return replace(self, quantities=resolve_quantities({**self.quantities, **moved}), year=year)
 
-    def _carried(self, quantity: Quantity, value: Fraction) -> Quantity:
+    def _carry_quantity(self, quantity: Quantity, value: Fraction) -> Quantity:
         shown = format_si(value, "" if quantity.unit == "1" else quantity.unit)
         return replace(quantity, value=value, as_written=f"{shown} ({self.year}: {quantity.as_written})")
 
@@ -159,30 +161,32 @@ class Machine:
         """Evaluate the `check` of each quantity that has one. Raises ArchlineError (AL462)."""
         values = {name: Interval.of(value) for name, value in self.values.items()}
         return {
-            name: _value(item, item.check, values) for name, item in self.quantities.items() if item.check is not None
+            name: _evaluate_formula(item, item.check, values)
+            for name, item in self.quantities.items()
+            if item.check is not None
         }
 
 
-def _value(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -> Fraction:
+def _evaluate_formula(quantity: Quantity, formula: s.Expr, known: Mapping[str, Interval]) -> Fraction:
     try:
-        return value_of(formula, known).middle
+        return bound_value(formula, known).middle
     except EvaluationError as problem:
         message = f"a formula of `{quantity.name}`, `{format_expression(formula)}`, has no value: {problem}"
         raise error(rules.FORMULA, message, span=quantity.span, hint="a quantity that it divides by is 0") from None
 
 
-def overridden(quantities: Mapping[str, Quantity], overrides: Mapping[str, Quantity]) -> dict[str, Quantity]:
+def override_quantities(quantities: Mapping[str, Quantity], overrides: Mapping[str, Quantity]) -> dict[str, Quantity]:
     """Override quantities; printed numbers whose `check` reads one of the given quantities follow the check."""
     changed = overrides.keys()
     follow = {
-        name: replace(item, formula=item.check, kind=DERIVED, as_written=format_expression(item.check))
+        name: replace(item, formula=item.check, kind=DERIVED_KIND, as_written=format_expression(item.check))
         for name, item in quantities.items()
         if item.check is not None and name not in overrides and names_in(item.check) & changed
     }
     return {**quantities, **follow, **overrides}
 
 
-def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
+def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     """Return the quantities, formulas evaluated. Raises ArchlineError (AL457, AL462) for one without an amount."""
     done: dict[str, Quantity] = {}
 
@@ -206,7 +210,7 @@ def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
             raise error(rules.FORMULA, f"formulas go round in a circle: {circle}", span=item.span, hint=hint)
         inputs = {name: value(name, (*path, item.name)) for name in names_in(item.formula) if name not in CONSTANTS}
         inputs |= {name: Interval.of(item.value) for name, item in CONSTANTS.items() if item.value is not None}
-        result = _value(item, item.formula, inputs)
+        result = _evaluate_formula(item, item.formula, inputs)
         if result < 0:
             message = f"the formula of `{item.name}`, `{format_expression(item.formula)}`, gives a number below 0"
             hint = "quantities of a machine are 0 or more"
@@ -218,7 +222,7 @@ def resolved(quantities: Mapping[str, Quantity]) -> Mapping[str, Quantity]:
     return MappingProxyType({name: done[name] for name in quantities})
 
 
-_WHOLE = (
+_INTEGER_QUANTITIES = (
     "word",
     "line",
     "cores",
@@ -228,14 +232,14 @@ _WHOLE = (
 )
 
 
-def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
+def find_impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
     """Return errors (AL457) in quantities: a rate of 0, half a core, a line that does not consist of whole words."""
     wrong: dict[str, str] = {}
     for name in (candidate for candidate in quantities if candidate in of):
         # Times, energies and powers may be 0.
         if quantities[name].value == 0 and QUANTITIES[name].unit[0] not in "JsW":
             wrong[name] = f"`{name}` is 0"
-        elif name in _WHOLE and quantities[name].value.denominator != 1:
+        elif name in _INTEGER_QUANTITIES and quantities[name].value.denominator != 1:
             wrong[name] = f"`{name}`, {quantities[name].as_written}, is not a whole number"
     word, line, fast = (quantities.get(name) for name in ("word", "line", "fast_memory"))
     for name in ("line", *(f"{level}_line" for level in LEVELS)):
@@ -244,7 +248,7 @@ def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTIT
             wrong[name] = f"a line of {quantity.as_written} is not a whole number of words of {word.as_written}"
     if line and fast and 0 < fast.value < line.value and {"fast_memory", "line"} & set(of):
         wrong["fast_memory"] = f"a fast memory of {fast.as_written} is smaller than a line of {line.as_written}"
-    wrong |= dict(_wrong_levels(quantities))
+    wrong |= dict(_find_wrong_levels(quantities))
     hint = "rates and sizes are above 0, a word of 8 B, a line of 64 B, say; leave out what is not known"
     of_level = "a capacity is that of one cache, in whole lines; levels are numbered from the processor on"
     return [
@@ -253,7 +257,7 @@ def impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTIT
     ]
 
 
-def _wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
+def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str]]:
     """Yield capacities of levels that are not whole lines, or smaller than that of the level before."""
     before: Quantity | None = None
     for level in LEVELS:
@@ -273,7 +277,7 @@ def _wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str, str
         before = size
 
 
-def without_capacity(quantities: Collection[str]) -> list[str]:
+def find_levels_without_capacity(quantities: Collection[str]) -> list[str]:
     """Return the levels that have some quantity, but not a capacity."""
     held = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
     return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
@@ -291,7 +295,7 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
         try:
             if name in quantities:
                 raise error(rules.PARAMETER, f"`{name}` is given twice")
-            quantities[name] = parameter(name, value)
+            quantities[name] = read_parameter(name, value)
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
     if problems:
@@ -299,24 +303,24 @@ def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:
     return quantities
 
 
-def parameter(name: str, value: str) -> Quantity:
+def read_parameter(name: str, value: str) -> Quantity:
     """Return a quantity given by hand: a number in its base unit, or with a unit. Raises ArchlineError (AL465)."""
     if name not in QUANTITIES:
-        hint = quantity_hint(name) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
+        hint = suggest_quantity(name) or "write NAME=VALUE with a quantity that `archline machines NAME` shows"
         raise error(rules.PARAMETER, f"there is no quantity `{name}`", hint=hint)
     base = QUANTITIES[name].unit
     with_unit = AMOUNT.fullmatch(value)
     number, written = with_unit.groups() if with_unit else (value, base)
-    unit, read = capacity_unit(name, written)
+    unit, read = parse_capacity_unit(name, written)
     if unit is None or unit.dimension != QUANTITIES[name].dimension:
         message = f"`{name}` is in {base}, and `{written}` is not a unit of that dimension"
-        raise error(rules.PARAMETER, message, hint=unit_hint(written, base))
+        raise error(rules.PARAMETER, message, hint=suggest_unit(written, base))
     try:
         amount = evaluate(parse_expression(number, f"--parameter {name}"), {})
     except (EvaluationError, ArchlineError):
         amount = None
     if amount is None or isinstance(amount, Interval) or amount < 0:
-        message = f"`{shortened(value)}` is not a number of {base}, 0 or more"
-        raise error(rules.PARAMETER, message, hint=number_hint(value.partition(" ")[0]) or "write NAME=1.5e-9")
+        message = f"`{shorten_text(value)}` is not a number of {base}, 0 or more"
+        raise error(rules.PARAMETER, message, hint=suggest_number(value.partition(" ")[0]) or "write NAME=1.5e-9")
     source = Provenance(note="given by --parameter")
-    return Quantity(name, Fraction(amount) * unit.factor, f"{number} {read}", GIVEN, source)
+    return Quantity(name, Fraction(amount) * unit.factor, f"{number} {read}", GIVEN_KIND, source)

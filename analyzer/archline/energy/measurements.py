@@ -14,7 +14,7 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.fitting import COLUMNS, Measurements
 from archline.expr.tree import Source, Span
-from archline.language.diagnostics import ArchlineError, Diagnostic, closest, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, find_closest
 
 PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")
@@ -38,7 +38,7 @@ def read_measurements(path: Path, model: str) -> Measurements:
     numbered = enumerate(source.lines, 1)
     lines = [(number, line) for number, line in numbered if line.strip() and not line.lstrip().startswith("#")]
     if len(lines) < 2:
-        raise error(rules.MEASUREMENTS, f"`{path}` has no measurements", path=str(path), hint=_form(model))
+        raise error(rules.MEASUREMENTS, f"`{path}` has no measurements", path=str(path), hint=_describe_columns(model))
     separator = max(",;\t", key=lines[0][1].count)
     header, *rows = ([cell.strip() for cell in next(csv.reader([line], delimiter=separator))] for _, line in lines)
     names = [name.lower() if name.lower() in (*COLUMNS[model], PRECISION) else name for name in header]
@@ -53,15 +53,15 @@ def read_measurements(path: Path, model: str) -> Measurements:
 
     if twice := [name for name in (*COLUMNS[model], PRECISION) if names.count(name) > 1]:
         raise error(rules.MEASUREMENTS, f"there are several columns `{twice[0]}`", span=place(HEADER))
-    _check(
+    _report_problems(
         (f"{len(cells)} entries where the header has {len(names)}", place(run), "")
         for run, cells in enumerate(rows)
         if len(cells) != len(names)
     )
-    return measurements(dict(zip(names, zip(*rows, strict=True), strict=True)), model, path.name, place)
+    return collect_measurements(dict(zip(names, zip(*rows, strict=True), strict=True)), model, path.name, place)
 
 
-def measurements(
+def collect_measurements(
     columns: Mapping[str, Sequence[Any]],
     model: str,
     source: str = "measurements",
@@ -72,40 +72,40 @@ def measurements(
     One of several equal runs is kept, since copies would make the errors look smaller than they are.
     """
     for name in (column for column in COLUMNS[model] if column not in columns):
-        near = closest(name, [column for column in columns if column not in COLUMNS[model]])
-        hint = f"is `{near}` it? rename it, with its numbers in SI units" if near else _form(model)
+        near = find_closest(name, [column for column in columns if column not in COLUMNS[model]])
+        hint = f"is `{near}` it? rename it, with its numbers in SI units" if near else _describe_columns(model)
         raise error(rules.MEASUREMENTS, f"there is no column `{name}`", span=place(HEADER), hint=hint)
     names = [*COLUMNS[model], *([PRECISION] if model == "roofline" and PRECISION in columns else [])]
     if len({len(columns[name]) for name in names}) > 1:
         raise error(rules.MEASUREMENTS, "the columns differ in length")
     rows = list(zip(*(columns[name] for name in names), strict=True))
-    _check(
+    _report_problems(
         (wrong, place(run, name), f"{name}[{run}]")
         for run, cells in enumerate(rows)
         for name, cell in zip(names, cells, strict=True)
-        if (wrong := _wrong(name, cell))
+        if (wrong := _describe_mistake(name, cell))
     )
     if not rows:
-        raise error(rules.MEASUREMENTS, f"`{source}` has no measurements", hint=_form(model))
+        raise error(rules.MEASUREMENTS, f"`{source}` has no measurements", hint=_describe_columns(model))
     distinct = dict.fromkeys((*map(float, row[:4]), *(str(cell).lower() for cell in row[4:])) for row in rows)
     values = list(zip(*distinct, strict=True))
     arrays = {name: np.array(column) for name, column in zip(COLUMNS[model], values, strict=False)}
     return Measurements(arrays, values[4] if len(values) > 4 else (), source, len(rows) - len(distinct))
 
 
-def _form(model: str) -> str:
+def _describe_columns(model: str) -> str:
     more = ", and if you like precision" if model == "roofline" else ""
     return f"the columns are {', '.join(COLUMNS[model])}{more}, in SI units"
 
 
-def _check(problems: Iterable[tuple[str, Span | None, str]]) -> None:
+def _report_problems(problems: Iterable[tuple[str, Span | None, str]]) -> None:
     """Raise ArchlineError with the first messages, each with its place, if there are any."""
     diagnostics = [Diagnostic(rules.MEASUREMENTS, *problem, hint=NUMBERS) for problem in islice(problems, MAX_PROBLEMS)]
     if diagnostics:
         raise ArchlineError(diagnostics)
 
 
-def _wrong(name: str, cell: Any) -> str:
+def _describe_mistake(name: str, cell: Any) -> str:
     """Describe the mistake in an entry; empty for none."""
     if name == PRECISION:
         valid = str(cell).lower() in PRECISIONS

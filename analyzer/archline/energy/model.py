@@ -7,11 +7,11 @@ from fractions import Fraction
 from functools import cached_property
 
 from archline.energy import rules
-from archline.energy.formulas import check_units, names_in, parsed, same_units
+from archline.energy.formulas import check_units, names_in, parse_formula, require_same_units
 from archline.energy.machines import Machine
 from archline.energy.quantities import METRICS, QUANTITIES
-from archline.energy.units import dimension
-from archline.expr.tree import substituted
+from archline.energy.units import parse_dimension
+from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.records import field, record, replace
@@ -134,13 +134,13 @@ class Model:
         """Return the model itself. Raises ArchlineError (AL461, AL462) if a formula has a wrong unit."""
         expected = {"time": "s", **dict.fromkeys(self.energy, "J"), **{n: f.unit for n, f in self.figures.items()}}
         for name, unit in expected.items():
-            check_units(self.formula(name), dimension(unit))
+            check_units(self.formula(name), parse_dimension(unit))
         for name, formula in self.coarser.items():
-            check_units(self.expanded(formula), dimension(expected[name]))
+            check_units(self.expanded(formula), parse_dimension(expected[name]))
         for name, formula in self.conversions.items():
             definition = METRICS[name] if name in METRICS else QUANTITIES[name]
-            check_units(parsed(formula), definition.dimension)
-        same_units([self.expanded(side) for side in self.sides.values()])
+            check_units(parse_formula(formula), definition.dimension)
+        require_same_units([self.expanded(side) for side in self.sides.values()])
         return self
 
     def formula(self, name: str) -> s.Expr:
@@ -151,7 +151,7 @@ class Model:
 
     def expanded(self, text: str) -> s.Expr:
         if text not in self._expansions:
-            self._expansions[text] = substituted(parsed(text), self._definitions)
+            self._expansions[text] = substitute_names(parse_formula(text), self._definitions)
         return self._expansions[text]
 
     @cached_property
@@ -162,9 +162,9 @@ class Model:
     def _definitions(self) -> Mapping[str, s.Expr]:
         expansions: dict[str, s.Expr] = {}
         for name, formula in self.definitions.items():
-            expansions[name] = substituted(parsed(formula), expansions)
-        expansions["time"] = substituted(parsed(self.time), expansions)
-        expansions["energy"] = substituted(parsed(self.expression), expansions)
+            expansions[name] = substitute_names(parse_formula(formula), expansions)
+        expansions["time"] = substitute_names(parse_formula(self.time), expansions)
+        expansions["energy"] = substitute_names(parse_formula(self.expression), expansions)
         return expansions
 
     def answer(self, name: str) -> s.Expr:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from fractions import Fraction
 from types import MappingProxyType
 
-from archline.energy.units import Dimension, Unit, dimension, parse_unit
+from archline.energy.units import Dimension, Unit, parse_dimension, parse_unit
 from archline.language import metrics
-from archline.language.diagnostics import closest
+from archline.language.diagnostics import find_closest
 from archline.records import record
 
 
@@ -24,10 +24,10 @@ class QuantityDefinition:
 
     @property
     def dimension(self) -> Dimension:
-        return dimension(self.unit)
+        return parse_dimension(self.unit)
 
 
-def _registry(*rows: tuple[str, str, str]) -> Mapping[str, QuantityDefinition]:
+def _make_registry(*rows: tuple[str, str, str]) -> Mapping[str, QuantityDefinition]:
     return MappingProxyType({name: QuantityDefinition(name, unit, meaning) for name, unit, meaning in rows})
 
 
@@ -43,7 +43,7 @@ OF_LEVEL = {
 """The quantities of a level in a machine file, each with its unit and meaning: in formulas `L1_capacity` and so on."""
 
 
-QUANTITIES = _registry(
+QUANTITIES = _make_registry(
     # ICE: Tran and Ha 2016, Table 2.
     ("eps_op", "J/op", "dynamic energy of one operation"),
     ("pi_op", "J/op", "static energy while one operation is performed"),
@@ -111,7 +111,7 @@ QUANTITIES = _registry(
 PER_LEVEL = MappingProxyType({f"{level}_{name}": (level, name) for level in LEVELS for name in ("io", "bytes")})
 """Metrics of a level, which are those of a cache of its size: the level, and the metric."""
 
-METRICS = _registry(
+METRICS = _make_registry(
     *((metric.name, metric.unit, metric.doc) for metric in metrics.METRICS.values() if metric.taken),
     *(
         (name, metrics.METRICS[of].unit, f"{metrics.METRICS[of].doc}: level {level[1:]}")
@@ -140,7 +140,7 @@ NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METR
 """All names that a formula may contain."""
 
 
-MOST_SHOWN = 40
+MAX_SHOWN = 40
 """The number of characters of a text that a message shows."""
 NUMERAL = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 AMOUNT = re.compile(rf"({NUMERAL})\s*(?![eE][0-9+-])([^\W\d_].*)")
@@ -158,31 +158,31 @@ _UNITS = {
 }
 
 
-def capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
+def parse_capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
     """Return the unit of a quantity, and its reading: KB, MB and so on of a cache are of 1024, as vendors count it."""
     match = re.fullmatch(r"([kKMGT])B", written.strip())
     if match is None or not (name == "fast_memory" or name.endswith("_capacity")):
         return parse_unit(written), written
     power = 10 * ("KMGT".index(match[1].upper()) + 1)
-    return Unit(Fraction(2**power), dimension("B")), f"{written} of 2^{power} B"
+    return Unit(Fraction(2**power), parse_dimension("B")), f"{written} of 2^{power} B"
 
 
-def respelt(text: str) -> str:
+def correct_unit(text: str) -> str:
     """Correct the spelling of a unit: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop. A b means bits."""
     for right, wrong in _UNITS.items():
         text = re.sub(wrong, right, text, flags=re.IGNORECASE)
     return re.sub(r"\b[gtK](?=flop|B\b|J|W|Hz)", lambda prefix: prefix[0].swapcase(), text)
 
 
-def unit_hint(written: str, base: str) -> str:
+def suggest_unit(written: str, base: str) -> str:
     """Suggest a unit for a text that is not a unit, or not one of this dimension."""
     if base == "B" and (match := re.fullmatch(r"([kmgt])i?b?", written.strip(), re.IGNORECASE)):
         return f"write {match[1].upper()}iB"
     if base == "B" and re.fullmatch(r"w|words?", written.strip()):
         return "multiply by the bytes of a word, and write B"
-    meant = respelt(written)
+    meant = correct_unit(written)
     unit = parse_unit(meant)
-    lacking = "" if unit is None or base == "1" else str(dimension(base).times(unit.dimension, -1))
+    lacking = "" if unit is None or base == "1" else str(parse_dimension(base).times(unit.dimension, -1))
     if lacking == "1" or lacking.startswith("1/"):
         return f"write {meant}{lacking[1:]}"
     prefix = {"J": "p", "s": "n", "W": "", "1": ""}.get(
@@ -192,28 +192,28 @@ def unit_hint(written: str, base: str) -> str:
     return f"its unit is {base}" + (f", or {prefix}{base}, ..." if prefix else "") + bits
 
 
-def number_hint(written: str) -> str | None:
+def suggest_number(written: str) -> str | None:
     """Suggest a numeral for a text that is not a number; None without a clear correction."""
     match = AMOUNT.fullmatch(written)
-    if match is not None and parse_unit(respelt(match[2])) is not None:
-        return f'write value = "{match[1]}" and unit = "{respelt(match[2])}"'
+    if match is not None and parse_unit(correct_unit(match[2])) is not None:
+        return f'write value = "{match[1]}" and unit = "{correct_unit(match[2])}"'
     plain = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
     return f'write "{plain}", with a decimal point alone' if re.fullmatch(NUMERAL, plain) and plain != written else None
 
 
-def quantity_meant(name: str) -> str | None:
+def find_meant_quantity(name: str) -> str | None:
     """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
     parts = re.split(r"\W|_", name.lower())
     held = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
-    return closest(name, QUANTITIES, 0.85) or next(iter(held), None) or closest(name, QUANTITIES)
+    return find_closest(name, QUANTITIES, 0.85) or next(iter(held), None) or find_closest(name, QUANTITIES)
 
 
-def quantity_hint(name: str) -> str | None:
+def suggest_quantity(name: str) -> str | None:
     """Return the hint for a name that is not a quantity."""
-    meant = quantity_meant(name)
+    meant = find_meant_quantity(name)
     return f"did you mean `{meant}`?" if meant else None
 
 
-def shortened(text: str) -> str:
+def shorten_text(text: str) -> str:
     """Return the beginning of a user's text, for a message."""
-    return text if len(text) <= MOST_SHOWN else f"{text[:MOST_SHOWN]}..."
+    return text if len(text) <= MAX_SHOWN else f"{text[:MAX_SHOWN]}..."

@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import product
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.polynomial import Poly, Symbol, rational, total
+from archline.algebra.polynomial import Poly, Symbol, sum_polynomials, to_rational
 from archline.expr import tree as s
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.values import ARITHMETIC, evaluate, fold
@@ -48,7 +48,7 @@ def divide_over(top: s.Expr, bottom: s.Expr, box: Mapping[str, Interval]) -> Int
 def _find_slopes(top: Poly, bottom: Poly, name: str) -> set[bool]:
     """Return for each term of the derivative whether a quotient of positive sides rises along an amount."""
     parts = product(*(side.coefficients(Symbol(name)).items() for side in (top, bottom)))
-    slope = total((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)
+    slope = sum_polynomials((a * b * Poly.of_atom(Symbol(name), i + j)).scaled(i - j) for (i, a), (j, b) in parts)
     return {number > 0 for number in slope.terms.values()}
 
 
@@ -65,7 +65,7 @@ def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str
     top, bottom, *least = forms
     for place, ends in enumerate(free.values()):
         for end, turn in ((ends.lower, 1), (ends.upper, -1)):
-            least.append([*(fmpq(turn * (place == column)) for column in range(len(free))), rational(-turn * end)])
+            least.append([*(fmpq(turn * (place == column)) for column in range(len(free))), to_rational(-turn * end)])
     rows = [bottom, *([-number for number in row] for row in (bottom, *least))]
     optimum = maximise([sign * number for number in top], rows, [1, -1, *[0] * len(least)])
     return optimum.value if isinstance(optimum, Optimum) else None

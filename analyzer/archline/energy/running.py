@@ -10,11 +10,11 @@ from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Given, Number, Point, broken_facts
-from archline.energy.caches import Processors, Settings, cache_at, cache_of
+from archline.energy.caches import Processors, Settings, cache_at, find_cache
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import parsed, value_of
+from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machines import Machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.execution.cache import (
     Chunked,
     Policy,
@@ -25,7 +25,7 @@ from archline.execution.cache import (
     optimal,
     private_caches,
 )
-from archline.execution.data import bind_matrix, generate
+from archline.execution.data import bind_matrix, generate_arguments
 from archline.execution.matrix_market import read_matrix
 from archline.execution.paths import METRICS
 from archline.execution.results import Cache, MatrixView, RunCounts
@@ -73,7 +73,7 @@ class ExecutedRun:
 R = TypeVar("R", bound=ExecutedRun)
 
 
-def run_at(
+def run_at_sizes(
     kind: type[R], algorithm: AlgorithmUnderFacts, at: Given, cache: Cache | None, settings: Settings = USUAL
 ) -> R:
     """Run on data generated for sizes; a sparse kernel on a matrix, for which `at` gives the remaining sizes.
@@ -85,10 +85,10 @@ def run_at(
     # On a grid there is no cache unless it is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
     cache, chosen = cache_at(point, cache, settings.chosen_cache)
-    sizes, symbols = split(algorithm, point)
+    sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
-        what, arguments = "data was", generate(*algorithm.executed, sizes, seed)
+        what, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
     else:
         matrix, block = read_matrix(file), settings.block
         view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
@@ -97,7 +97,7 @@ def run_at(
     return run(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
 
 
-def split(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
+def split_arguments(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
     """Split a point into sizes and indices of the algorithm (P on a grid), and symbols of cost and of the machine."""
     names = {*algorithm.sizes, *algorithm.signature.indices, *(["P"] if algorithm.node.grid else [])}
     sizes = {name: int(value) for name, value in point.items() if name in names}
@@ -127,20 +127,21 @@ def run(
         raise error(rules.WRONG_SCHEDULE, f"the grid of `{node.name}` says how many processors it has", hint=hint)
     events = processors is not None
     # On one processor a machine determines the caches that are counted; paths through several take its times.
-    priced = machine is not None and (bool(node.grid) or cache_of(machine) is None)
-    execution = execute(module, node, arguments, cache=None if events else cache, line=_line(cache), events=events,
+    priced = machine is not None and (bool(node.grid) or find_cache(machine) is None)
+    prices = _find_prices(node, machine) if machine and priced else ()
+    execution = execute(module, node, arguments, cache=None if events else cache, line=_find_line(cache), events=events,
                         compiled=compiled, engine=settings.engine, timeout=settings.timeout, trace=bool(levels),
-                        prices=_prices(node, machine) if machine and priced else (), path=settings.path)  # fmt: skip
+                        prices=prices, path=settings.path)  # fmt: skip
     broken = broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
     private = None
     if processors is not None and cache is not None:
-        private = _private(execution, processors, cache)
+        private = _simulate_private(execution, processors, cache)
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
     counted: dict[str, tuple[Cache, RunCounts]] = {}
-    traces = {_line(cache): execution.trace}
+    traces = {_find_line(cache): execution.trace}
     for name, level_cache in levels:
         if level_cache.L not in traces:
             again = execute(module, node, arguments, line=level_cache.L, trace=True, races=False, compiled=compiled)
@@ -152,24 +153,24 @@ def run(
     return kind(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
 
 
-def _prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
+def _find_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     """Return the seconds of a unit of each metric of paths. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
         raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
-    on = ModelOnMachine(model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
+    on = ModelOnMachine(find_model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
     on.quantity("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
-    seconds = {name: value_of(on.complete(parsed(text)), on.constants).lower for name, text in prices.items()}
+    seconds = {name: bound_value(on.complete(parse_formula(text)), on.constants).lower for name, text in prices.items()}
     return tuple(seconds.get(name, Fraction(0)) for name in METRICS)
 
 
-def _line(cache: Cache | None) -> int:
+def _find_line(cache: Cache | None) -> int:
     return 1 if cache is None else cache.L
 
 
-def _private(execution: Execution, processors: Processors, cache: Cache) -> PrivateCaches:
+def _simulate_private(execution: Execution, processors: Processors, cache: Cache) -> PrivateCaches:
     trace, events = execution.trace, execution.events
     assert trace is not None
     assert events is not None

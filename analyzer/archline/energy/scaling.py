@@ -128,47 +128,48 @@ class Scaling:
     @cached_property
     def ranges(self) -> tuple[PerfectRange, ...]:
         """The ranges in which time and energy scale perfectly, and the reasons that they end."""
-        return tuple(self._range(name) for name in ("time*P", "energy"))
+        return tuple(self._find_range(name) for name in ("time*P", "energy"))
 
-    def _range(self, quantity: str) -> PerfectRange:
+    def _find_range(self, quantity: str) -> PerfectRange:
         base = self.base(quantity)
         if base is None:
-            return PerfectRange(quantity, None, None, self._below(), "")
+            return PerfectRange(quantity, None, None, self._describe_start(), "")
         last = index = self.steps.index(base)
-        while last + 1 < len(self.steps) and self._goes_on(self.steps[last + 1], quantity):
+        while last + 1 < len(self.steps) and self._continues(self.steps[last + 1], quantity):
             last += 1
         above = "the sweep ends here"
         if last + 1 < len(self.steps):
-            above = self._end(self.steps[last + 1], quantity)
-        return PerfectRange(quantity, self.steps[index], self.steps[last], self._below(), above)
+            above = self._describe_end(self.steps[last + 1], quantity)
+        return PerfectRange(quantity, self.steps[index], self.steps[last], self._describe_start(), above)
 
-    def _goes_on(self, step: ScaleStep, quantity: str) -> bool:
+    def _continues(self, step: ScaleStep, quantity: str) -> bool:
         return step.fits and self.verdict(step, quantity) == WITHIN
 
-    def _below(self) -> str:
+    def _describe_start(self) -> str:
         before = self.steps if self.first is None else self.steps[: self.steps.index(self.first)]
-        return _no_room(before[-1]) if before else "the sweep starts here"
+        return _describe_lack(before[-1]) if before else "the sweep starts here"
 
-    def _end(self, step: ScaleStep, quantity: str) -> str:
+    def _describe_end(self, step: ScaleStep, quantity: str) -> str:
         if not step.fits:
-            return _no_room(step)
+            return _describe_lack(step)
         ratio = self.ratio(step, quantity)
         if ratio is None:
             return f"the bounds do not decide: on fewer processors the {quantity} may be 0"
         ends = " .. ".join(dict.fromkeys(f"{float(end):.3g}" for end in (ratio.lower, ratio.upper)))
         if self.verdict(step, quantity) == OPEN:
             return f"the bounds do not decide: {ends} times as much at P = {step.processors.lower}"
-        return f"{ends} times as much at P = {step.processors.lower}; {self._grown(step, quantity)} grows most"
+        growing = self._find_largest_growth(step, quantity)
+        return f"{ends} times as much at P = {step.processors.lower}; {growing} grows most"
 
-    def _grown(self, step: ScaleStep, quantity: str) -> str:
+    def _find_largest_growth(self, step: ScaleStep, quantity: str) -> str:
         """Return the term that grows most between the first step and a later one."""
         base = self.base(quantity)
         assert base is not None
-        before, after = (_terms(point, quantity) for point in (base, step))
+        before, after = (_list_terms(point, quantity) for point in (base, step))
         return max(after, key=lambda name: after[name] - before.get(name, Fraction(0)))
 
 
-def _terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
+def _list_terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
     assert step.result is not None
     estimate = step.result.estimate
     assert estimate is not None
@@ -177,7 +178,7 @@ def _terms(step: ScaleStep, quantity: str) -> dict[str, Fraction]:
     return {name: (side * step.processors).upper for name, side in estimate.sides.items()}
 
 
-def _no_room(step: ScaleStep) -> str:
+def _describe_lack(step: ScaleStep) -> str:
     at = ", ".join(f"{name} = {value}" for name, value in step.sizes.items())
     if step.result is None:
         return f"{at}: {step.reason}"

@@ -11,19 +11,19 @@ from archline.claims.growth import growth_pieces
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Given, read_settings
-from archline.energy.answers import energies, stated
+from archline.energy.answers import derive_energies, write_growth
 from archline.energy.caches import Settings
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.fixed_memory import FixedMemory, at_fixed_memory, unknown
+from archline.energy.fixed_memory import FixedMemory, derive_fixed_memory, make_unknown
 from archline.energy.fixed_memory import Subject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in
-from archline.energy.growth import both_ends, of_formula
+from archline.energy.growth import bound_both_sides, derive_growth
 from archline.energy.machines import Machine
 from archline.energy.model import Model
-from archline.energy.models import model as model_of
+from archline.energy.models import find_model as model_of
 from archline.energy.quantities import METRICS
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
-from archline.energy.subjects import AlgorithmSubject, Subject, model_for
+from archline.energy.subjects import AlgorithmSubject, Subject, choose_model
 from archline.energy.sweeps import SizeSweep
 from archline.expr import build as b
 from archline.expr.text import format_fact
@@ -32,11 +32,11 @@ from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.extra_facts import with_where
-from archline.language.substitution import facts_in_sizes
+from archline.language.extra_facts import add_where
+from archline.language.substitution import express_facts_in_sizes
 
 
-def scaling_of(
+def derive_scaling(
     chosen: Subject,
     machine: Machine,
     vary: Sequence[str],
@@ -51,25 +51,25 @@ def scaling_of(
     if the sweeps have different lengths, or the model does not have a number of processors, or that does not grow.
     """
     point = read_settings(at, "--at") if isinstance(at, str) else at or {}
-    fitted = model_for(chosen, None if model is None else model_of(model), model_of("linear"))
+    fitted = choose_model(chosen, None if model is None else model_of(model), model_of("linear"))
     if fitted.processors != "P":
         raise error(rules.OPTIONS_CLASH, f"model `{fitted.name}` does not count processors", hint="take `linear`")
     sweeps = [SizeSweep.read(text) for text in vary]
     if len({len(sweep.points) for sweep in sweeps}) > 1:
         lengths = ", ".join(f"{sweep.variable} has {len(sweep.points)}" for sweep in sweeps)
         raise error(rules.OPTIONS_CLASH, f"sizes that vary together must have the same number of values: {lengths}")
-    steps = tuple(_steps(chosen, machine, fitted, point, sweeps, settings or Settings()))
+    steps = tuple(_scaling_steps(chosen, machine, fitted, point, sweeps, settings or Settings()))
     counts = [step.processors.lower for step in steps if step.result is not None]
     if any(after <= before for before, after in pairwise(counts)):
         hint = "vary the sizes that the grid is made of, or P"
         raise error(rules.OPTIONS_CLASH, "the number of processors does not grow along the sweep", hint=hint)
     varied = tuple(dict.fromkeys(name for sweep in sweeps for name in sweep.names))
-    growths = _growths(chosen, machine, fitted, varied)
-    fixed = _fixed_memory(chosen, machine, fitted)
+    growths = _derive_growths(chosen, machine, fitted, varied)
+    fixed = _derive_fixed_memory(chosen, machine, fitted)
     return Scaling(chosen.name, fitted, varied, factor, steps, growths, fixed, (*chosen.needed, *machine.assumptions))
 
 
-def _steps(
+def _scaling_steps(
     chosen: Subject, machine: Machine, model: Model, at: Given, sweeps: Sequence[SizeSweep], settings: Settings
 ) -> Iterator[ScaleStep]:
     failed: list[ArchlineError] = []
@@ -80,7 +80,7 @@ def _steps(
         for sweep in sweeps:
             point = sweep.points_with(point)[index]
         try:
-            (result,) = energies([chosen], [machine], model, point, settings)
+            (result,) = derive_energies([chosen], [machine], model, point, settings)
         except ArchlineError as problem:
             if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *OF_SIZES):
                 raise
@@ -95,7 +95,9 @@ def _steps(
         yield ScaleStep(sizes, result)
 
 
-def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]) -> dict[str, tuple[str, str]]:
+def _derive_growths(
+    chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]
+) -> dict[str, tuple[str, str]]:
     """Return the growth of P times each term of the time, and whether it contains what varies."""
     on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
     zero = [name for name, value in machine.values.items() if value == 0]
@@ -105,12 +107,12 @@ def _growths(chosen: Subject, machine: Machine, model: Model, varied: Sequence[s
     for name, text in model.sides.items():
         times = on.complete(model.expanded(f"P*({text})"))
         growths |= {item: sizes.growth(item) for item in names_in(times) & METRICS.keys() if item not in growths}
-        growth = of_formula(times, growths, zero)
-        texts[name] = (stated(growth, sizes) or "unknown", _verdict(growth, varied))
+        growth = derive_growth(times, growths, zero)
+        texts[name] = (write_growth(growth, sizes) or "unknown", _judge_growth(growth, varied))
     return texts
 
 
-def _verdict(growth: Growth, varied: Sequence[str]) -> str:
+def _judge_growth(growth: Growth, varied: Sequence[str]) -> str:
     if growth.upper is None:
         return ""
     held = [name for name in varied if name in names_in(growth.upper)]
@@ -119,15 +121,15 @@ def _verdict(growth: Growth, varied: Sequence[str]) -> str:
     return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"
 
 
-def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
+def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
     """Return the growth of the energy in P if a processor keeps its memory; None unless on a grid of one level."""
     if not isinstance(chosen, AlgorithmSubject) or not chosen.on_grid or model.inputs != model_of("linear").inputs:
         return None
     algorithm = chosen.algorithm
     on, best = ModelOnMachine(model, machine, frozenset(chosen.metrics)), None
-    for facts in _general(algorithm.node):
+    for facts in _general_facts(algorithm.node):
         try:
-            derived = _of_costs(algorithm, facts, on)
+            derived = _derive_from_costs(algorithm, facts, on)
         except ArchlineError:
             # These sizes do not exist.
             continue
@@ -138,10 +140,10 @@ def _fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemor
     return best
 
 
-def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
+def _general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
     """Yield facts that exclude the smallest grids, which have no growth: axes, then quotients too, are >= 2."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
-    first = b.least(names, 2)
+    first = b.lower_bound_facts(names, 2)
     yield first
     divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.names(fact) <= {*names, "P"}]
     if divided:
@@ -149,16 +151,16 @@ def _general(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
         yield (*first, *(b.binary(">=", fact.value, least) for fact, least in zip(divided, twice, strict=True)))
 
 
-def _of_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
-    module, node = with_where(algorithm.module, algorithm.node, facts)
+def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:
+    module, node = add_where(algorithm.module, algorithm.node, facts)
     costs, scope_facts = derive(module, node), declared_scope(module, node).facts
-    facts_of_sizes = facts_in_sizes(node)
+    facts_of_sizes = express_facts_in_sizes(node)
     bounds: dict[str, FormulaBounds[s.Expr]] = {"P": FormulaBounds(b.name("P"), b.name("P"))}
     for name in ("flops", "words", "messages", "memory"):
         cost = costs.metrics[name]
         if cost.lower is None or cost.upper is None:
-            return unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
+            return make_unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
         (piece,) = growth_pieces(costs, cost, facts_of_sizes, scope_facts)
-        bounds[name] = both_ends(piece)
+        bounds[name] = bound_both_sides(piece)
     extents = tuple(axis.extent for axis in node.grid)
-    return at_fixed_memory(Formulas(bounds, extents, facts_of_sizes, tuple(map(format_fact, facts))), on)
+    return derive_fixed_memory(Formulas(bounds, extents, facts_of_sizes, tuple(map(format_fact, facts))), on)

@@ -20,10 +20,10 @@ from archline.energy.caches import Settings, cache_at
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.in_sizes import InSizes
 from archline.energy.model import Model
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.quantities import PER_LEVEL
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
-from archline.energy.running import ExecutedRun, run_at
+from archline.energy.running import ExecutedRun, run_at_sizes
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.expr import build as b
@@ -34,18 +34,18 @@ from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
-from archline.language.metrics import METRICS, OF_CACHE, Derived, names
+from archline.language.metrics import METRICS, OF_CACHE, Derived, select_metrics
 from archline.language.parser import parse_facts
-from archline.language.source import Read, current_text, is_path, note_read, recorded
-from archline.language.substitution import processors_of
+from archline.language.source import Read, current_text, is_path, note_read, record_reads
+from archline.language.substitution import find_processors
 from archline.records import field, record, replace
 
-INPUTS = names(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
+INPUTS = select_metrics(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
 """Metrics of an algorithm that are derived for models."""
 ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
 """The same of an algorithm on a grid: of the longest path, memory of one processor, the extents of the grid."""
-COUNTED = names(lambda metric: metric.taken and metric.executed)
-BY_KIND = names(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
+COUNTED = select_metrics(lambda metric: metric.taken and metric.executed)
+BY_KIND = select_metrics(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
 """Flops of some kinds, which runs count too."""
 NOT_RUN = "all inputs derived; nothing executed"
 MAX_KNOWN = 16
@@ -170,15 +170,15 @@ class AlgorithmSubject:
         report = self.report
         point = report.point_of_run(at, self._needed, settings.option)
         if self.on_grid:
-            values, unknown = self._derived_at(point, metrics, settings)
+            values, unknown = self._derive_inputs(point, metrics, settings)
             return Basis(point, values, None, NOT_RUN, unknown)
         cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
-        values, unknown = self._derived_at({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
+        values, unknown = self._derive_inputs({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
-        return Basis(_sizes(point), {**values, **_of_cache(cache, metrics)}, used, NOT_RUN, unknown)
+        return Basis(_drop_cache(point), {**values, **_cache_inputs(cache, metrics)}, used, NOT_RUN, unknown)
 
-    def _derived_at(
+    def _derive_inputs(
         self, point: Point, metrics: Collection[str], settings: Settings
     ) -> tuple[dict[str, Input], dict[str, str]]:
         inputs: dict[str, Input] = {}
@@ -202,7 +202,7 @@ class AlgorithmSubject:
 
     def run(self, at: Given, settings: Settings) -> ExecutedRun:
         """A run on generated data, or on a matrix. Raises ArchlineError."""
-        return run_at(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
+        return run_at_sizes(ExecutedRun, self.algorithm, at, None if self.on_grid else settings.cache, settings)
 
     def executed(self, ran: ExecutedRun, metrics: Collection[str], settings: Settings) -> Basis:
         """Return the inputs of a run: all as counted if `measured`, else the underived ones. Raises AL414."""
@@ -211,7 +211,7 @@ class AlgorithmSubject:
         point = {**ran.at} if cache is None else {**ran.at, "Z": cache.Z, "L": cache.L}
         derived = ("P", "nodes") if settings.measured else metrics
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
-        inputs, unknown = self._derived_at(point, optimal, settings)
+        inputs, unknown = self._derive_inputs(point, optimal, settings)
         counts = {name: getattr(ran.counts, name) for name in COUNTED}
         counts |= {name: ran.counts.counted(METRICS[name]) for name in BY_KIND if name in metrics}
         for level, (_, level_counts) in ran.levels.items():
@@ -227,7 +227,7 @@ class AlgorithmSubject:
         if cache is None:
             return Basis(ran.at, inputs, None, data)
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.settings.chosen_cache, settings.of_machine)
-        return Basis(_sizes(ran.at), {**inputs, **_of_cache(cache, metrics)}, used, data)
+        return Basis(_drop_cache(ran.at), {**inputs, **_cache_inputs(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
         """Return forms and growth of the metrics: on a grid of several processors by axis, unless `everywhere`."""
@@ -283,7 +283,7 @@ class FormulaSubject:
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
         inputs = {name: Input(amount, "declared") for name, amount in amounts.items()}
         read = {"Z", "L"} & held.keys()
-        return Basis(point, {**_of_cache(cache, metrics), **inputs}, used if read else None, BY_HAND)
+        return Basis(point, {**_cache_inputs(cache, metrics), **inputs}, used if read else None, BY_HAND)
 
     when: tuple[s.Fact, ...] = ()
     shorten = False
@@ -311,32 +311,32 @@ class FormulaSubject:
 Subject: TypeAlias = AlgorithmSubject | FormulaSubject
 
 
-def subject(target: str | AlgorithmUnderFacts, where: str | None = None) -> Subject:
+def make_subject(target: str | AlgorithmUnderFacts, where: str | None = None) -> Subject:
     """Return the subject of a target: an algorithm, under facts of its sizes, or formulas. Raises ArchlineError.
 
     An algorithm is derived once: its subject is cached while its files have the same texts.
     """
     if isinstance(target, AlgorithmUnderFacts):
-        return _derived_once(target, where)
+        return _derive_once(target, where)
     if is_formula(target):
         return FormulaSubject(read_target(target))
-    named = _named(target)
-    return _derived_once(named, own_facts(named, where))
+    named = _find_algorithm(target)
+    return _derive_once(named, select_facts(named, where))
 
 
 @lru_cache(maxsize=MAX_KNOWN)
-def _derived_once(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
+def _derive_once(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
     return AlgorithmSubject(algorithm.assuming(where))
 
 
 _known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
 
 
-def _named(target: str) -> AlgorithmUnderFacts:
+def _find_algorithm(target: str) -> AlgorithmUnderFacts:
     key = target, is_path(target.partition("::")[0]), os.getcwd()
     read, algorithm = _known.pop(key, ({}, None))
     if algorithm is None or any(current_text(path) != text for path, text in read.items()):
-        with recorded() as read:
+        with record_reads() as read:
             algorithm = AlgorithmUnderFacts.named(target)
     _known[key] = read, algorithm
     if len(_known) > MAX_KNOWN:
@@ -346,12 +346,12 @@ def _named(target: str) -> AlgorithmUnderFacts:
     return algorithm
 
 
-def of_numbers(subjects: Iterable[Subject]) -> bool:
+def has_only_numbers(subjects: Iterable[Subject]) -> bool:
     """Whether all are formulas of numbers alone, which have a value without sizes."""
     return all(isinstance(candidate, FormulaSubject) and not candidate.target.sizes for candidate in subjects)
 
 
-def own_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
+def select_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
     """Select the facts, of comma-separated ones, that an algorithm has the sizes for."""
     if not where:
         return ()
@@ -369,14 +369,14 @@ def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:
             raise error(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span=fact.span)
 
 
-def model_for(chosen: Subject, given: Model | None, usual: Model) -> Model:
+def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
     """Return the given model, else that of a target of formulas or of a grid, else the usual one."""
     if given is not None:
         return given
     if isinstance(chosen, FormulaSubject):
         return chosen.target.model
     if chosen.on_grid:
-        return model("two_level" if "node_words" in chosen.derivable else "linear")
+        return find_model("two_level" if "node_words" in chosen.derivable else "linear")
     return usual
 
 
@@ -387,32 +387,32 @@ def refuse_levels(model: Model, what: str) -> None:
         raise error(rules.OPTIONS_CLASH, message, hint="take model `roofline`, with the Z and L of a level")
 
 
-def own(at: Given, chosen: Subject) -> Given:
+def select_values(at: Given, chosen: Subject) -> Given:
     """Select the values that a subject has names for."""
     return {name: value for name, value in at.items() if name in chosen.names.all}
 
 
-def _of_cache(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
+def _cache_inputs(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
     words = {"Z": cache.Z, "L": cache.L}
     return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in metrics}
 
 
-def _sizes(point: Mapping[str, Number]) -> dict[str, Number]:
+def _drop_cache(point: Mapping[str, Number]) -> dict[str, Number]:
     return {name: value for name, value in point.items() if name not in ("Z", "L")}
 
 
-def processors_by_name(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+def write_processors(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
     """Yield the number of processors of each grid, in sizes."""
     for name, candidate in zip(names, subjects, strict=True):
         if isinstance(candidate, AlgorithmSubject) and candidate.on_grid:
             yield name, candidate.report.write(candidate.cost("P").upper or NOTHING)
 
 
-def as_many(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
+def equate_processors(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
     """Equate the numbers of processors of two targets, if P is a size of one and a product of sizes of the other."""
     for first, second in ((one, other), (other, one)):
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
-            product = processors_of(second.algorithm.node)
+            product = find_processors(second.algorithm.node)
             if product is not None:
                 return (b.binary("==", b.name("P"), product),)
     return ()
@@ -423,30 +423,30 @@ def takes_processors(chosen: Subject) -> bool:
     return "P" in chosen.target.sizes if isinstance(chosen, FormulaSubject) else chosen.takes_processors
 
 
-def with_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
+def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[str, Growth]:
     """Add facts to growths."""
     return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
-def with_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
+def add_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
     """Return the sizes, with P for targets that take it if the grids have the same number of processors."""
     if "P" in at or not any(map(takes_processors, subjects)):
         return at
     products = [grid for grid in subjects if isinstance(grid, AlgorithmSubject) and grid.on_grid]
     products = [grid for grid in products if not grid.takes_processors]
     try:
-        counts = {grid.processors(own(at, grid), option) for grid in products}
+        counts = {grid.processors(select_values(at, grid), option) for grid in products}
     except ArchlineError:
         # What is wrong with the sizes is reported where they are used.
         return at
     return {**at, "P": (int(counts.pop()), None)} if len(counts) == 1 else at
 
 
-KEPT = ("memory", "node_memory", "P", "nodes")
+FLOOR_AMOUNTS = ("memory", "node_memory", "P", "nodes")
 """Amounts of a bound that are those of the algorithm."""
 
 
-def energy_floor(
+def derive_energy_floor(
     report: DerivedCosts, on: ModelOnMachine, amounts: Mapping[str, Interval], at: Mapping[str, Number]
 ) -> EnergyFloor | None:
     """Return a lower bound on the energy, for the memory of an algorithm on a grid; None without known bounds."""
@@ -461,7 +461,7 @@ def energy_floor(
     values = [low for low, _ in bounds.at(at, memory.upper).values()]
     words = max([Fraction(0), *values])
     lower_amounts = {name: Interval.of(0) for name in amounts}
-    lower_amounts |= {name: Interval.of(amounts[name].lower) for name in KEPT if name in amounts}
+    lower_amounts |= {name: Interval.of(amounts[name].lower) for name in FLOOR_AMOUNTS if name in amounts}
     lower_amounts |= {"flops": Interval.of(flops / processors.upper), "words": Interval.of(words)}
     lower_amounts["messages"] = Interval.of(words / memory.upper)
     estimate = on.estimate(lower_amounts)

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from archline.costs import rules
 from archline.costs.sizes import Given, Number
-from archline.energy.optimise.constraints import Reading
+from archline.energy.optimise.constraints import FormulaReader
 from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject
@@ -21,11 +21,11 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.parser import parse_expression
 from archline.language.printer import format_fact
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.records import record
 
 _SWEEP = re.compile(r"\s*((?:[A-Za-z_]\w*\s*=\s*)+)(.+?)\.\.(.+?)(?:\s+step\s+(.+))?\s*")
-MOST = 1000
+MAX_POINTS = 1000
 
 
 @record
@@ -58,19 +58,19 @@ class SizeSweep:
         if match is None:
             raise error(rules.OPTIONS_CLASH, f"`{text[:60]}` is not a sweep", hint=hint)
         names = tuple(name.strip() for name in match[1].split("=") if name.strip())
-        low, high = (_whole(part, hint) for part in (match[2], match[3]))
-        step = None if match[4] is None else _whole(match[4], hint)
+        low, high = (_read_integer(part, hint) for part in (match[2], match[3]))
+        step = None if match[4] is None else _read_integer(match[4], hint)
         if step is not None and step < 1:
             raise error(rules.OPTIONS_CLASH, f"the step is {step}; it is at least 1", hint=hint)
         if not 1 <= low <= high:
             raise error(rules.OPTIONS_CLASH, f"the sweep goes from {low} to {high}", hint=hint)
-        points = _points(low, high, step)
-        if len(points) > MOST:
-            raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MOST} points", hint="take a larger step")
+        points = _list_points(low, high, step)
+        if len(points) > MAX_POINTS:
+            raise error(rules.OPTIONS_CLASH, f"the sweep has more than {MAX_POINTS} points", hint="take a larger step")
         return SizeSweep(names, points)
 
 
-def _whole(text: str, hint: str) -> int:
+def _read_integer(text: str, hint: str) -> int:
     try:
         value = evaluate(parse_expression(text.strip(), "--sweep"), {})
     except (EvaluationError, ArchlineError):
@@ -80,10 +80,10 @@ def _whole(text: str, hint: str) -> int:
     return value
 
 
-def _points(low: int, high: int, step: int | None) -> tuple[int, ...]:
+def _list_points(low: int, high: int, step: int | None) -> tuple[int, ...]:
     points: list[int] = []
     value = low
-    while value < high and len(points) <= MOST:
+    while value < high and len(points) <= MAX_POINTS:
         points.append(value)
         value = 2 * value if step is None else value + step
     return (*points, high)
@@ -92,7 +92,7 @@ def _points(low: int, high: int, step: int | None) -> tuple[int, ...]:
 _RANGE = re.compile(r"\s*([A-Za-z_]\w*)\s*(?:=\s*(.+?)\s*\.\.\s*(.+?)\s*)?")
 
 
-def variables(
+def read_variables(
     chosen: Subject, sizes: Sequence[str], over: Sequence[str], integer: frozenset[str]
 ) -> Iterator[Variable]:
     """Yield the variables of `over`: sizes of a target, or quantities. Raises ArchlineError (AL401, AL404, AL411)."""
@@ -106,7 +106,7 @@ def variables(
             hint = f"write --over {name}=1..64" if open_end else "write --over c,P=1..64"
             raise error(rules.OPTIONS_CLASH, message, hint=hint)
         name = match[1]
-        low, high = (None if part is None else _number(part) for part in (match[2], match[3]))
+        low, high = (None if part is None else _read_number(part) for part in (match[2], match[3]))
         if low is not None and high is not None and low > high:
             raise error(rules.OPTIONS_CLASH, f"the range of `{name}` goes from {low} to {high}")
         if name in sizes:
@@ -115,7 +115,7 @@ def variables(
         elif name in QUANTITIES:
             yield Variable(name, name, False, low, high)
         else:
-            processors = None if isinstance(chosen, FormulaSubject) else processors_of(chosen.algorithm.node)
+            processors = None if isinstance(chosen, FormulaSubject) else find_processors(chosen.algorithm.node)
             if name == "P" and processors is not None:
                 axes = ",".join(size for size in sizes if size in s.names(processors))
                 hint = f'write --over {axes}, and --where "P <= 64" for a range'
@@ -126,7 +126,7 @@ def variables(
             raise error(rules.UNKNOWN_SIZE, message, hint=near)
 
 
-def _number(text: str) -> Fraction:
+def _read_number(text: str) -> Fraction:
     try:
         value = evaluate(parse_expression(text, "--over"), {})
     except EvaluationError:
@@ -136,7 +136,7 @@ def _number(text: str) -> Fraction:
     return Fraction(value)
 
 
-def constraints_of(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
+def convert_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
     """Yield the constraints of a fact about variables of an optimisation. Raises ArchlineError (AL411)."""
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
@@ -149,7 +149,7 @@ def constraints_of(reading: Reading, fact: s.Fact, whole: bool) -> Iterator[Cons
             pass
 
 
-def names_of(chosen: AlgorithmSubject) -> Iterator[str]:
+def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
     """Yield the names that an algorithm takes values for."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
@@ -159,13 +159,13 @@ def names_of(chosen: AlgorithmSubject) -> Iterator[str]:
         yield "P"
 
 
-def processors_in_sizes(chosen: AlgorithmSubject) -> s.Expr:
+def count_processors(chosen: AlgorithmSubject) -> s.Expr:
     """Return the number of processors of a grid."""
-    product = processors_of(chosen.algorithm.node)
+    product = find_processors(chosen.algorithm.node)
     return s.Name("P", span=b.DERIVED) if product is None else product
 
 
-def known_number(name: str, value: object, span: Span | None) -> Number:
+def require_number(name: str, value: object, span: Span | None) -> Number:
     """Return a value if it is a number. Raises ArchlineError (AL404)."""
     if not isinstance(value, int | Fraction):
         raise error(rules.NOT_A_NUMBER, f"the value of `{name}` is not a number", span=span)

@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 
 from archline.energy import rules
-from archline.energy.formulas import check_units, names_in, value_of
+from archline.energy.formulas import bound_value, check_units, names_in
 from archline.energy.model import Model
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.quantities import METRICS
 from archline.energy.units import NUMBER
 from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import format_expression
-from archline.expr.tree import Source, Span, substituted
+from archline.expr.tree import Source, Span, substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.parser import parse_settings
@@ -46,7 +46,7 @@ class FormulaTarget:
         values = {"P": sizes["P"]} if "P" in sizes and self.model.processors == "P" else {}
         for name, expr in self.formulas.items():
             try:
-                values[name] = value_of(expr, sizes)
+                values[name] = bound_value(expr, sizes)
             except EvaluationError as problem:
                 message = f"`{format_expression(expr)}`, the {name}, has no value here: {problem}"
                 raise error(rules.FORMULA, message, span=expr.span) from None
@@ -65,7 +65,7 @@ def read_target(text: str) -> FormulaTarget:
     """
     groups = _TARGET.fullmatch(text.strip())
     assert groups is not None
-    chosen = model(groups[2])
+    chosen = find_model(groups[2])
     offset = groups.start(3) + len(text) - len(text.lstrip())
     # Spaces precede the formulas, so that columns are those of the whole text.
     formulas: dict[str, s.Expr] = {}
@@ -82,7 +82,7 @@ def read_target(text: str) -> FormulaTarget:
         check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
         formulas[metric] = expr
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
-    formulas = _replaced(formulas, letters)
+    formulas = _expand_metrics(formulas, letters)
     held = frozenset().union(*map(names_in, formulas.values()))
     for letter, metric in letters.items():
         if letter in held and metric not in formulas:
@@ -90,7 +90,7 @@ def read_target(text: str) -> FormulaTarget:
     return FormulaTarget(groups[1] or text.strip(), chosen, formulas)
 
 
-def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dict[str, s.Expr]:
+def _expand_metrics(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dict[str, s.Expr]:
     """Replace metrics in formulas by their own formulas: `W` in `S=W/m`. Raises ArchlineError (AL466).
 
     A metric that is its own letter, `W=W`, is a size.
@@ -105,6 +105,6 @@ def _replaced(formulas: Mapping[str, s.Expr], letters: Mapping[str, str]) -> dic
             circle = " -> ".join((*path[path.index(metric) :], metric))
             raise error(rules.TARGET, f"formulas go round in a circle: {circle}", span=expr.span)
         expanded = {name: expand(part, (*path, metric)) for name, part in held.items() if part in formulas}
-        return substituted(expr, expanded)
+        return substitute_names(expr, expanded)
 
     return {metric: expand(metric, ()) for metric in formulas}

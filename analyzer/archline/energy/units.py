@@ -84,7 +84,7 @@ def parse_unit(text: str) -> Unit | None:
     return unit
 
 
-def dimension(text: str) -> Dimension:
+def parse_dimension(text: str) -> Dimension:
     """Return the dimension of a text that is certainly a unit."""
     unit = parse_unit(text)
     assert unit is not None, text
@@ -150,7 +150,7 @@ def _place_point(digits: int, length: int, before: int) -> str:
     return f"{text[:before]}.{text[before:]}"
 
 
-def amount_text(amount: Interval, unit: str) -> str:
+def format_amount(amount: Interval, unit: str) -> str:
     """Format an amount: `4.213 mJ`, or `4.213 .. 5.000 mJ`."""
     low, high = format_si(amount.lower, unit), format_si(amount.upper, unit)
     if low == high:

@@ -1,7 +1,8 @@
 """Arithmetic of generated code is defined here: on reals by IEEE 754, on ints with a check.
 
-Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports. `PLAIN` and
-`COMPILED` hold the functions that differ between the two ways of running, under the same names.
+Nothing raises: 1/0 is inf and sqrt(-1) is nan; an int beyond 64 bits is `NO_INT`, which the caller reports.
+`PLAIN_FUNCTIONS` and `COMPILED_FUNCTIONS` hold the functions that differ between the two ways of running, under the
+same names.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _plain_divide(a: float, b: float) -> float:
         return math.copysign(math.inf, a) * math.copysign(1.0, b)
 
 
-def _guarded(function: Callable[[float], float], limits: Callable[[float], float]) -> Callable[[float], float]:
+def _guard_errors(function: Callable[[float], float], limits: Callable[[float], float]) -> Callable[[float], float]:
     def call(x: float) -> float:
         try:
             return function(x)
@@ -65,27 +66,27 @@ def _log_limits(x: float) -> float:
     return -math.inf if x == 0 else math.nan
 
 
-_plain_sqrt = _guarded(math.sqrt, lambda x: math.nan)
-_plain_log2 = _guarded(math.log2, _log_limits)
+_plain_sqrt = _guard_errors(math.sqrt, lambda x: math.nan)
+_plain_log2 = _guard_errors(math.log2, _log_limits)
 
-PLAIN: dict[str, Callable[..., Any]] = {
+PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "float": nearest_real,
     "divide": _plain_divide,
     "power": _plain_power,
     "real_sqrt": _plain_sqrt,
     "real_rsqrt": lambda x: _plain_divide(1.0, _plain_sqrt(x)),
-    "real_exp": _guarded(math.exp, lambda x: math.inf),
-    "real_log": _guarded(math.log, _log_limits),
+    "real_exp": _guard_errors(math.exp, lambda x: math.inf),
+    "real_log": _guard_errors(math.log, _log_limits),
     "real_log2": _plain_log2,
-    "real_sin": _guarded(math.sin, lambda x: math.nan),
-    "real_cos": _guarded(math.cos, lambda x: math.nan),
+    "real_sin": _guard_errors(math.sin, lambda x: math.nan),
+    "real_cos": _guard_errors(math.cos, lambda x: math.nan),
     "real_floor": _guarded_rounding(math.floor),
     "real_ceil": _guarded_rounding(math.ceil),
 }
 
 
 # The compiled twins: numba's own functions follow IEEE 754 and do not raise.
-COMPILED: dict[str, Callable[..., Any]] = {
+COMPILED_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "divide": helper(lambda a, b: a / b),
     "power": helper(lambda a, b: math.pow(a, b)),
     "real_sqrt": helper(lambda x: math.sqrt(x)),

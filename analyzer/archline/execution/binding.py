@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.arithmetic import nearest_real
-from archline.execution.placement import Placement, place
+from archline.execution.placement import Placement, place_array
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
-from archline.language.diagnostics import counted, did_you_mean, error
+from archline.language.diagnostics import did_you_mean, error, format_count
 from archline.language.format_statements import format_parameter, format_type
 from archline.language.model import Module
 from archline.records import record
@@ -60,27 +60,29 @@ def bind(
         lead = 1 if parameter.local else 0
         match parameter.type:
             case s.OperatorType():
-                scalars[parameter.name] = _operator(parameter, value)
+                scalars[parameter.name] = _check_operator(parameter, value)
                 continue
             case s.SizeType() | s.IndexType() | s.ScalarType():
-                scalars[parameter.name] = _scalar(parameter, value)
+                scalars[parameter.name] = _convert_scalar(parameter, value)
                 continue
             case s.ArrayType(element=element, shape=shape, layout=layout):
-                array = _array(parameter, value, element, len(shape) + lead)
+                array = _convert_array(parameter, value, element, len(shape) + lead)
             case s.OffsetsType():
-                array, layout = _array(parameter, value, "int", 1 + lead), "rowmajor"
-                facts[parameter.name] = _offsets(parameter, array)
+                array, layout = _convert_array(parameter, value, "int", 1 + lead), "rowmajor"
+                facts[parameter.name] = _check_offsets(parameter, array)
             case s.IndexArrayType(shape=shape):
-                array, layout = _array(parameter, value, "int", len(shape) + lead), "rowmajor"
-                facts[parameter.name] = _indices(parameter, array)
+                array, layout = _convert_array(parameter, value, "int", len(shape) + lead), "rowmajor"
+                facts[parameter.name] = _check_indices(parameter, array)
         arrays[parameter.name] = array
-        placed = place(own_words if lead else words, array.shape[lead:], layout, line)
+        placed = place_array(own_words if lead else words, array.shape[lead:], layout, line)
         placements[parameter.name] = placed
         if lead:
             own_words += placed.words
         else:
             words += placed.words
-    values = {name: _symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments}
+    values = {
+        name: _convert_symbol(name, arguments[name]) for name in symbols - {*scalars, *arrays} if name in arguments
+    }
     local = frozenset(parameter.name for parameter in algorithm.parameters if parameter.local)
     return BoundArguments(scalars, arrays, facts, values, placements, words, own_words, local)
 
@@ -94,7 +96,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         if name in sizes:
             hint = f"`{name}` follows from the arrays"
         else:
-            hint = did_you_mean(str(name), [*parameters, *symbols]) or _signature(algorithm)
+            hint = did_you_mean(str(name), [*parameters, *symbols]) or _describe_parameters(algorithm)
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
     missing = [parameter for name, parameter in parameters.items() if name not in arguments]
     if missing:
@@ -103,20 +105,20 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
             rules.MISSING_ARGUMENT,
             f"`{algorithm.name}` needs {listed}",
             span=missing[0].span,
-            hint=_signature(algorithm),
+            hint=_describe_parameters(algorithm),
         )
 
 
-def _signature(algorithm: s.Algorithm) -> str:
+def _describe_parameters(algorithm: s.Algorithm) -> str:
     return f"its parameters are {', '.join(parameter.name for parameter in algorithm.parameters)}"
 
 
-def _wrong_type(parameter: s.Parameter, what: str) -> Exception:
+def _make_type_error(parameter: s.Parameter, what: str) -> Exception:
     message = f"`{parameter.name}` is `{format_type(parameter.type)}`, and was given {what}"
     return error(rules.ARGUMENT_TYPE, message, span=parameter.span)
 
 
-def _scalar(parameter: s.Parameter, value: Any) -> int | float:
+def _convert_scalar(parameter: s.Parameter, value: Any) -> int | float:
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         value = value.item()
     real = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
@@ -125,7 +127,7 @@ def _scalar(parameter: s.Parameter, value: Any) -> int | float:
         if isinstance(parameter.type, s.SizeType | s.IndexType):
             message = f"`{parameter.name}` is a whole number, and was given {what}"
             raise error(rules.BAD_SIZE, message, span=parameter.span)
-        raise _wrong_type(parameter, what)
+        raise _make_type_error(parameter, what)
     if real:
         return nearest_real(value)
     if abs(value) > INT_LIMIT:
@@ -133,13 +135,13 @@ def _scalar(parameter: s.Parameter, value: Any) -> int | float:
     return int(value)
 
 
-def _operator(parameter: s.Parameter, value: Any) -> str:
+def _check_operator(parameter: s.Parameter, value: Any) -> str:
     if value not in ("+", "*", "min", "max"):
-        raise _wrong_type(parameter, f"{value!r}; an operator is one of + * min max")
+        raise _make_type_error(parameter, f"{value!r}; an operator is one of + * min max")
     return str(value)
 
 
-def _symbol(name: str, value: Any) -> int | Fraction:
+def _convert_symbol(name: str, value: Any) -> int | Fraction:
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, bool) or not isinstance(value, int | Fraction) or value < 0:
@@ -147,17 +149,17 @@ def _symbol(name: str, value: Any) -> int | Fraction:
     return value
 
 
-def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArray[Any]:
+def _convert_array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArray[Any]:
     """Return a copy that the run may change: real as float64 with one kind of NaN, int as int64."""
     try:
         source = np.asarray(value)
     except ValueError:
-        raise _wrong_type(parameter, "rows of different lengths") from None
+        raise _make_type_error(parameter, "rows of different lengths") from None
     kinds = "iuf" if element != "int" else "iu"
     if source.dtype.kind not in kinds and source.size:
-        raise _wrong_type(parameter, f"an array of {source.dtype}")
+        raise _make_type_error(parameter, f"an array of {source.dtype}")
     if source.ndim != rank:
-        message = f"`{parameter.name}` has {counted(rank, 'dimension')}, and was given {source.ndim}"
+        message = f"`{parameter.name}` has {format_count(rank, 'dimension')}, and was given {source.ndim}"
         raise error(rules.ARGUMENT_SHAPE, message, span=parameter.span)
     if element != "int":
         array = source.astype(np.float64)
@@ -165,11 +167,11 @@ def _array(parameter: s.Parameter, value: Any, element: str, rank: int) -> NDArr
         array[np.isnan(array)] = np.nan
         return array
     if source.size and (int(source.max()) > INT_LIMIT or int(source.min()) < -INT_LIMIT):
-        raise _wrong_type(parameter, "an integer beyond 64 bits")
+        raise _make_type_error(parameter, "an integer beyond 64 bits")
     return source.astype(np.int64)
 
 
-def _offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, int]:
+def _check_offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, int]:
     """Return the total and longest gap of offsets, which start at 0 and do not decrease."""
     name = parameter.name
     if len(array) < 1:
@@ -185,7 +187,7 @@ def _offsets(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int, int]:
     raise error(rules.OFFSETS, problem, span=parameter.span)
 
 
-def _indices(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int]:
+def _check_indices(parameter: s.Parameter, array: NDArray[Any]) -> tuple[int]:
     if array.size and int(array.min()) < 0:
         at = np.unravel_index(int(np.argmin(array)), array.shape)
         subscripts = ", ".join(map(str, at))

@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.memory import available_bytes, refuse
+from archline.execution.memory import available_bytes, refuse_excess
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import structure
-from archline.expr.values import evaluate_static, holds
+from archline.expr.tree import structural_key
+from archline.expr.values import evaluate_fact, evaluate_static
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.model import BoundBy, Module
@@ -35,41 +35,41 @@ class _Form:
     values: str | None
 
 
-def arguments_of(
+def convert_matrix(
     module: Module, algorithm: s.Algorithm, matrix: SparseMatrix, block: int | None
 ) -> tuple[Sizes, Arrays]:
     """Return the sizes that a matrix determines, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
     del module
-    form = _form(algorithm)
+    form = _find_form(algorithm)
     if len(form.indices) == 2:
-        return _blocked(algorithm, form, matrix, block)
+        return _convert_to_blocks(algorithm, form, matrix, block)
     ((index_name, index_type),) = form.indices
-    by_rows = _by_rows(algorithm, form, index_type)
+    by_rows = _is_by_rows(algorithm, form, index_type)
     offsets, indices, values = matrix.csr() if by_rows else matrix.csc()
     count, below, longest = (matrix.n, matrix.m, matrix.nr) if by_rows else (matrix.m, matrix.n, matrix.nc)
     arrays: Arrays = {form.name: offsets, index_name: indices}
     if form.values is not None:
         arrays[form.values] = values
     entries = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
-    return _sizes([*entries, *_longest(form, longest)]), arrays
+    return _collect_sizes([*entries, *_list_longest(form, longest)]), arrays
 
 
-def _form(algorithm: s.Algorithm) -> _Form:
+def _find_form(algorithm: s.Algorithm) -> _Form:
     for parameter in algorithm.parameters:
         if not isinstance(parameter.type, s.OffsetsType):
             continue
-        entries = structure(parameter.type.into)
+        entries = structural_key(parameter.type.into)
         indices: list[tuple[str, s.IndexArrayType]] = []
         values = None
         for candidate in algorithm.parameters:
             match candidate.type:
-                case s.IndexArrayType(shape=(entry,)) as type_ if structure(entry) == entries:
+                case s.IndexArrayType(shape=(entry,)) as type_ if structural_key(entry) == entries:
                     indices.append((candidate.name, type_))
-                case s.ArrayType(element="real", shape=(entry,)) if structure(entry) == entries and values is None:
+                case s.ArrayType(element="real", shape=(entry,)) if structural_key(entry) == entries and values is None:
                     values = candidate.name
                 case _:
                     pass
-        blocks = len(indices) == 2 and structure(indices[0][1].below) == structure(indices[1][1].below)
+        blocks = len(indices) == 2 and structural_key(indices[0][1].below) == structural_key(indices[1][1].below)
         if len(indices) == 1 or blocks:
             return _Form(parameter.name, parameter.type, tuple(indices), values)
     message = (
@@ -78,65 +78,67 @@ def _form(algorithm: s.Algorithm) -> _Form:
     raise error(rules.NOT_A_KERNEL, message, span=algorithm.name_span)
 
 
-def _by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bool:
+def _is_by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bool:
     """Whether segments are rows: then the result has an entry for each segment, else one for each index."""
-    count, below = structure(form.offsets.count), structure(index.below)
+    count, below = structural_key(form.offsets.count), structural_key(index.below)
     for parameter in algorithm.parameters:
         if parameter.mode != "in" and isinstance(parameter.type, s.ArrayType) and count != below:
-            extents = [structure(entry) for entry in parameter.type.shape]
+            extents = [structural_key(entry) for entry in parameter.type.shape]
             if (count in extents) != (below in extents):
                 return count in extents
     # The shape does not decide for a square matrix; the name of the offsets may.
     return not form.name.lower().startswith("col")
 
 
-def _longest(form: _Form, longest: int) -> list[tuple[s.Expr, int]]:
+def _list_longest(form: _Form, longest: int) -> list[tuple[s.Expr, int]]:
     return [] if form.offsets.longest is None else [(form.offsets.longest, longest)]
 
 
-def _sizes(entries: list[tuple[s.Expr, int]]) -> Sizes:
+def _collect_sizes(entries: list[tuple[s.Expr, int]]) -> Sizes:
     return {expr.id: value for expr, value in entries if isinstance(expr, s.Name)}
 
 
-def _blocked(algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None) -> tuple[Sizes, Arrays]:
+def _convert_to_blocks(
+    algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None
+) -> tuple[Sizes, Arrays]:
     if block is None:
         below = format_expression(form.indices[0][1].below)
         message = f"`{algorithm.name}` takes blocks of {below} x {below}; their size must be given"
         raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
     entries: list[tuple[s.Expr, int]]
-    by_quadrants = _by_quadrants(algorithm, form)
+    by_quadrants = _is_by_quadrants(algorithm, form)
     match form.offsets.count:
         case s.Binary(op="*", left=s.Name(id=left) as rows, right=s.Name(id=right) as cols) if left != right:
             blocks = matrix.blocks(block, zmorton=by_quadrants)
             entries = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
         case count:
             blocks = matrix.blocks(block, square=True, zmorton=by_quadrants)
-            entries = [(_side(count), blocks.block_rows)]
+            entries = [(_find_side(count), blocks.block_rows)]
             if isinstance(count, s.Name):
                 entries = [(count, blocks.block_rows * blocks.block_cols)]
-    entries += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_longest(form, blocks.longest)]
+    entries += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_list_longest(form, blocks.longest)]
     (first, _), (second, _) = form.indices
     if first.lower().startswith("col"):
         first, second = second, first
     arrays: Arrays = {form.name: blocks.offsets, first: blocks.row, second: blocks.col}
     if form.values is not None:
         arrays[form.values] = blocks.val
-    return _sizes(entries), arrays
+    return _collect_sizes(entries), arrays
 
 
-def _by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
+def _is_by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
     """Whether entries are in Z-Morton order: if the side of a block is a power of 2, since the kernel halves it."""
-    side = structure(form.indices[0][1].below)
+    side = structural_key(form.indices[0][1].below)
     for fact in algorithm.where:
         match fact:
-            case s.IsPower(value=value, base=s.Integer(value=2)) if structure(value) == side:
+            case s.IsPower(value=value, base=s.Integer(value=2)) if structural_key(value) == side:
                 return True
             case _:
                 pass
     return False
 
 
-def _side(count: s.Expr) -> s.Expr:
+def _find_side(count: s.Expr) -> s.Expr:
     """Return the name of the side of a square number of blocks, nb in `nb^2` and `nb*nb`."""
     match count:
         case s.Binary(op="^", left=s.Name() as side, right=s.Integer(value=2)):
@@ -152,7 +154,7 @@ Arguments = dict[str, Any]
 _INT_BELOW = 10
 
 
-def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
+def generate_arguments(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
     """Generate random arguments of an algorithm for values of all its sizes and indices.
 
     Reals are uniform in [0.5, 1.5), `int` data in 0..10, indices uniform below their bound; offsets have the given
@@ -163,7 +165,7 @@ def generate(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], s
     AL526 if offsets or indices of such sizes do not exist, AL519 if the arrays would not fit memory.
     """
     point = check_sizes(module, algorithm, sizes)
-    return _fill(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)
+    return _fill_arguments(module, algorithm, point, {}, np.random.default_rng(seed), zero_results=False)
 
 
 def bind_matrix(
@@ -181,13 +183,15 @@ def bind_matrix(
     in generated data, `inout` arrays are zero. Raises ArchlineError: AL527 if no form is found, and as generation does.
     """
     given_sizes = dict(sizes or {})
-    matrix_sizes, arrays = arguments_of(module, algorithm, matrix, block if block is not None else given_sizes.get("b"))
+    matrix_sizes, arrays = convert_matrix(
+        module, algorithm, matrix, block if block is not None else given_sizes.get("b")
+    )
     for name, value in matrix_sizes.items():
         if name in given_sizes and given_sizes[name] != value:
             message = f"`{name}` is {value} by the matrix, and was given as {given_sizes[name]}"
             raise error(rules.BAD_SIZE, message, span=algorithm.name_span)
     point = check_sizes(module, algorithm, {**given_sizes, **matrix_sizes})
-    return _fill(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
+    return _fill_arguments(module, algorithm, point, arrays, np.random.default_rng(seed), zero_results=True)
 
 
 def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> dict[str, int]:
@@ -198,7 +202,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     signature = module.signatures[algorithm]
     names = [*signature.size_names, *signature.indices]
     if algorithm.grid:
-        sizes = with_processors(algorithm, sizes)
+        sizes = add_processor_count(algorithm, sizes)
         names.append("P")
     span = algorithm.name_span
     for name in sizes:
@@ -207,7 +211,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
             raise error(rules.BAD_SIZE, f"`{algorithm.name}` has no size `{name}`", span=span, hint=hint)
     missing = [name for name in names if name not in sizes]
     if missing == ["P"]:
-        raise no_processors(algorithm)
+        raise make_processors_error(algorithm)
     if missing:
         listed = ", ".join(f"`{name}`" for name in missing)
         raise error(rules.BAD_SIZE, f"`{algorithm.name}` needs a value for {listed}", span=span)
@@ -221,12 +225,12 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
         if least is not None and point[name] < least:
             raise error(rules.BAD_SIZE, f"`{name}` is {value}, and must be at least {least}", span=span)
     for fact in algorithm.where:
-        if holds(fact, point) is False:
+        if evaluate_fact(fact, point) is False:
             raise error(rules.WHERE, f"`where {format_fact(fact)}` is false at these sizes", span=fact.span)
     return point
 
 
-def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
+def add_processor_count(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping[str, Any]:
     """Add P to the sizes of a run on a grid, if the extents of the axes determine it."""
     if "P" in sizes or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return sizes
@@ -236,13 +240,13 @@ def with_processors(algorithm: s.Algorithm, sizes: Mapping[str, Any]) -> Mapping
         return sizes
 
 
-def no_processors(algorithm: s.Algorithm) -> ArchlineError:
+def make_processors_error(algorithm: s.Algorithm) -> ArchlineError:
     """Return the error about P without a value."""
     message = f"`{algorithm.name}` runs on P processors, and P has no value"
     return error(rules.GRID, message, span=algorithm.name_span, hint="give it, such as `--at P=8`")
 
 
-def _fill(
+def _fill_arguments(
     module: Module,
     algorithm: s.Algorithm,
     point: Mapping[str, int],
@@ -276,11 +280,11 @@ def _value_for(
     parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool, zero_results: bool
 ) -> Any:
     if parameter.mode == "out" or (zero_results and parameter.mode == "inout"):
-        return _zeros(parameter, point)
-    return _random(parameter, point, source, exact)
+        return _make_zeros(parameter, point)
+    return _make_random(parameter, point, source, exact)
 
 
-def _value(expr: s.Expr, point: Mapping[str, int]) -> int:
+def _evaluate_size(expr: s.Expr, point: Mapping[str, int]) -> int:
     try:
         return evaluate_static(expr, point)
     except EvaluationError as problem:
@@ -288,8 +292,8 @@ def _value(expr: s.Expr, point: Mapping[str, int]) -> int:
         raise error(rules.BAD_SIZE, message, span=expr.span) from None
 
 
-def _shape(shape: tuple[s.Expr, ...], point: Mapping[str, int]) -> tuple[int, ...]:
-    extents = tuple(_value(entry, point) for entry in shape)
+def _evaluate_shape(shape: tuple[s.Expr, ...], point: Mapping[str, int]) -> tuple[int, ...]:
+    extents = tuple(_evaluate_size(entry, point) for entry in shape)
     for entry, extent in zip(shape, extents, strict=True):
         if extent < 0:
             message = f"the extent `{format_expression(entry)}` is {extent} at these sizes"
@@ -303,21 +307,21 @@ def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
     for parameter in algorithm.parameters:
         match parameter.type:
             case s.ArrayType(shape=shape) | s.IndexArrayType(shape=shape):
-                words += math.prod(_shape(shape, point))
+                words += math.prod(_evaluate_shape(shape, point))
             case s.OffsetsType(count=count):
-                words += _value(count, point) + 1
+                words += _evaluate_size(count, point) + 1
             case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
-    refuse(3 * 8 * words, available_bytes())
+    refuse_excess(3 * 8 * words, available_bytes())
 
 
-def _zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
+def _make_zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
     assert isinstance(parameter.type, s.ArrayType)
     dtype = np.int64 if parameter.type.element == "int" else np.float64
-    return np.zeros(_shape(parameter.type.shape, point), dtype)
+    return np.zeros(_evaluate_shape(parameter.type.shape, point), dtype)
 
 
-def _random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool) -> Any:
+def _make_random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool) -> Any:
     match parameter.type:
         case s.SizeType() | s.IndexType():
             return point[parameter.name]
@@ -328,17 +332,21 @@ def _random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.
         case s.ScalarType():
             return int(source.integers(_INT_BELOW))
         case s.ArrayType(element="real" | "any", shape=shape):
-            return source.uniform(0.5, 1.5, _shape(shape, point))
+            return source.uniform(0.5, 1.5, _evaluate_shape(shape, point))
         case s.ArrayType(shape=shape):
-            return source.integers(_INT_BELOW, size=_shape(shape, point))
+            return source.integers(_INT_BELOW, size=_evaluate_shape(shape, point))
         case s.IndexArrayType(shape=shape, below=below):
-            return _indices(parameter, _shape(shape, point), _value(below, point), source)
+            return _make_indices(parameter, _evaluate_shape(shape, point), _evaluate_size(below, point), source)
         case s.OffsetsType(count=count, into=into, longest=longest):
-            limit = None if longest is None else _value(longest, point)
-            return _offsets(parameter, _value(count, point), _value(into, point), limit, exact, source)
+            limit = None if longest is None else _evaluate_size(longest, point)
+            return _make_offsets(
+                parameter, _evaluate_size(count, point), _evaluate_size(into, point), limit, exact, source
+            )
 
 
-def _indices(parameter: s.Parameter, shape: tuple[int, ...], below: int, source: np.random.Generator) -> NDArray[Any]:
+def _make_indices(
+    parameter: s.Parameter, shape: tuple[int, ...], below: int, source: np.random.Generator
+) -> NDArray[Any]:
     if below < 1:
         if math.prod(shape) == 0:
             return np.zeros(shape, np.int64)
@@ -347,7 +355,7 @@ def _indices(parameter: s.Parameter, shape: tuple[int, ...], below: int, source:
     return source.integers(below, size=shape)
 
 
-def _offsets(
+def _make_offsets(
     parameter: s.Parameter, count: int, total: int, longest: int | None, exact: bool, source: np.random.Generator
 ) -> NDArray[Any]:
     """Return random offsets of `count` segments up to `total`; if `exact`, the longest gap is `longest`."""

@@ -13,31 +13,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.messages import calls_by_number
-from archline.execution.codegen.program import Generated
-from archline.execution.data import no_processors
-from archline.execution.engine import Engine, engine
+from archline.execution.codegen.messages import map_calls
+from archline.execution.codegen.program import GeneratedProgram
+from archline.execution.data import make_processors_error
+from archline.execution.engine import Engine, find_engine
 from archline.execution.grid import Processor, ProcessorGroup
 from archline.execution.launch import (
     PLAIN_STEPS,
-    Finished,
+    FinishedRun,
     Result,
     RunPlan,
+    allow_deep_recursion,
     block_costs,
-    bound_sizes,
+    collect_sizes,
     counts_of,
-    deep_recursion,
     entry_arguments,
     fill_state,
-    launched,
+    launch_attempts,
 )
-from archline.execution.memory import Memory, Room, compiled_memory, plain_memory, stored
+from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
 from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
 from archline.execution.progress import in_large_stack
 from archline.execution.results import Run, RunCounts
 from archline.execution.simulated import Locations, Running, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
-from archline.execution.traced_paths import PathPiece, TracedPath, pieces
+from archline.execution.traced_paths import PathPiece, TracedPath, list_pieces
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate_static
@@ -50,7 +50,7 @@ START_WORDS = 1 << 16
 
 
 @record(eq=False, slots=True)
-class OnProcessor:
+class ProcessorResult:
     """The result of one processor: its counts, its path, its return value, and the local arrays that it wrote."""
 
     counts: RunCounts
@@ -59,13 +59,13 @@ class OnProcessor:
     outputs: Mapping[str, NDArray[Any]]
 
 
-def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
+def find_grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any) -> tuple[int, ...]:
     """Return the extents of a grid's axes. Raises ArchlineError (AL530) if P is missing, or does not fit."""
     point = dict(sizes)
     if processors is not None:
         point["P"] = processors
     elif any("P" in s.names(axis.extent) for axis in algorithm.grid):
-        raise no_processors(algorithm)
+        raise make_processors_error(algorithm)
     shape = []
     for axis in algorithm.grid:
         try:
@@ -84,7 +84,7 @@ def grid_shape(algorithm: s.Algorithm, sizes: Mapping[str, int], processors: Any
 
 
 @record(eq=False, slots=True)
-class Prepared:
+class PreparedGrid:
     """Processors ready to start, all of the grid or those of this process, and the global arrays they share.
 
     `written` and `readers` are those of `grid.Processor`, `links` and `places` are about the whole grid.
@@ -107,39 +107,39 @@ def launch_on_grid(
 ) -> Run:
     """Launch a run on a grid like one on a processor: the fuel limits each processor in plain Python at first."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
-    return launched(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
+    return launch_attempts(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
 
 
-def simulated(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
+def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
     """Return a function that attempts a run on simulated processors."""
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
-        ready = prepare(plan, shape, room, fuel, range(math.prod(shape)))
+        ready = prepare_processors(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        stops = in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        stops = run_in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
         if stops:
-            return restart(stops, room)
+            return plan_restart(stops, room)
         seconds = time.perf_counter() - started
-        processors = [ended(plan, running) for running in ready.running]
-        paths, calls = [running.path for running in ready.running], calls_by_number(plan.algorithm)
-        traced = () if plan.traced is None else pieces(paths, plan.traced, ready.places, calls)
-        return result_on_grid(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
+        processors = [collect_outcome(plan, running) for running in ready.running]
+        paths, calls = [running.path for running in ready.running], map_calls(plan.algorithm)
+        traced = () if plan.traced is None else list_pieces(paths, plan.traced, ready.places, calls)
+        return make_grid_result(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
 
     return attempt
 
 
-def ended(plan: RunPlan, running: Running) -> OnProcessor:
+def collect_outcome(plan: RunPlan, running: Running) -> ProcessorResult:
     """Return the result of a processor that has ended."""
     names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
-    outputs = {name: stored(plan.bound, name, running.memory) for name in names}
-    counts = counts_of(Finished(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
-    return OnProcessor(counts, running.path, running.value, outputs)
+    outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names}
+    counts = counts_of(FinishedRun(running.code, running.memory, running.value, running.amounts, 0.0, 0.0))
+    return ProcessorResult(counts, running.path, running.value, outputs)
 
 
-def result_on_grid(
+def make_grid_result(
     plan: RunPlan,
-    ready: Prepared,
-    processors: Sequence[OnProcessor],
+    ready: PreparedGrid,
+    processors: Sequence[ProcessorResult],
     replicated: bool,
     seconds: float,
     traced: tuple[PathPiece, ...] = (),
@@ -152,7 +152,7 @@ def result_on_grid(
     outputs = {
         parameter.name: np.stack([processor.outputs[parameter.name] for processor in processors])
         if parameter.local
-        else stored(plan.bound, parameter.name, ready.shared)
+        else fetch_array(plan.bound, parameter.name, ready.shared)
         for parameter in plan.algorithm.parameters
         if parameter.mode != "in"
     }
@@ -167,14 +167,14 @@ def result_on_grid(
             writes=max(parameter.writes for parameter in counts),
             memory=max(parameter.memory for parameter in counts),
             communication={name: path[name] for name in path if name not in ("flops", "work")},
-            node_memory=_node_memory(ready.links.nodes, counts) if two_levels else None,
+            node_memory=_find_node_memory(ready.links.nodes, counts) if two_levels else None,
             own={name: max(parameter.own[place] for parameter in paths) for name, place in shown.items()},
             total={name: sum(parameter.own[place] for parameter in paths) for name, place in shown.items()},
-            time=_time(paths),
+            time=_find_longest_time(paths),
         ),
         outputs,
         processors[0].value,
-        {**bound_sizes(plan), "P": len(processors)},
+        {**collect_sizes(plan), "P": len(processors)},
         None,
         None,
         plan.options.compiled,
@@ -186,7 +186,7 @@ def result_on_grid(
     )
 
 
-def _node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
+def _find_node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
     """Return the maximum over nodes of the sum of peak words of the node's processors."""
     amounts: Counter[int] = Counter()
     for node, count in zip(nodes, counts, strict=True):
@@ -194,7 +194,7 @@ def _node_memory(nodes: Sequence[int], counts: Sequence[RunCounts]) -> int:
     return max(amounts.values())
 
 
-def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
+def _find_longest_time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
     """Return the time of the path that takes longest, and that of all metrics in sequence; None without prices."""
     prices = paths[0].prices
     if not prices.ticks:
@@ -203,39 +203,39 @@ def _time(paths: Sequence[CriticalPath]) -> tuple[Fraction, Fraction] | None:
     return Fraction(longest[-1], prices.scale), prices.seconds(longest[:-1])
 
 
-def prepare(
+def prepare_processors(
     plan: RunPlan, shape: tuple[int, ...], room: Room | None, fuel: int | None, here: Iterable[int]
-) -> Prepared:
+) -> PreparedGrid:
     """Prepare processors of some ranks with their memories. Raises ArchlineError (AL519) if those do not fit."""
-    links = Links(_nodes(plan.algorithm, shape), _largest(plan))
-    prices = _prices(plan, links)
+    links = Links(_number_nodes(plan.algorithm, shape), _find_largest_message(plan))
+    prices = _convert_prices(plan, links)
     forms, values = entry_arguments(plan)
-    built = engine(plan.module, plan.algorithm, forms, plan.options)
-    shared = _memory(plan, built, room, fuel, None)
+    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
+    shared = _make_memory(plan, built, room, fuel, None)
     ranks = np.arange(math.prod(shape)).reshape(shape)
     written = np.zeros(plan.bound.words, np.int64)
     readers = np.full(plan.bound.words, -1, np.int64)
-    weights = _weights(built.program, fill_state(plan, built, shared))
+    weights = _weigh_blocks(built.program, fill_state(plan, built, shared))
     running: list[Running] = []
     for rank in here:
-        memory = _memory(plan, built, room, fuel, rank)
+        memory = _make_memory(plan, built, room, fuel, rank)
         amounts = fill_state(plan, built, memory)
         own_words = sum(plan.bound.placements[name].elements for name in plan.bound.local)
         memory.state[PEAK] = own_words
         processor = Processor(rank, memory.arrays, memory.state, shared.arrays, written, readers, room is not None)
-        group = ProcessorGroup(processor, ranks, _coordinates(rank, shape), 0)
+        group = ProcessorGroup(processor, ranks, _find_coordinates(rank, shape), 0)
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own_words, *task, group, *values))
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
         running.append(Running(processor, program, built.program, memory, amounts, weights, path))
-    calls = calls_by_number(plan.algorithm)
+    calls = map_calls(plan.algorithm)
     places = Locations(
-        lambda site: built.program.site(site).span, lambda rank: _coordinates(rank, shape), plan.algorithm, calls
+        lambda site: built.program.site(site).span, lambda rank: _find_coordinates(rank, shape), plan.algorithm, calls
     )
-    return Prepared(shared, written, readers, tuple(running), links, places)
+    return PreparedGrid(shared, written, readers, tuple(running), links, places)
 
 
-def _prices(plan: RunPlan, links: Links) -> Prices:
+def _convert_prices(plan: RunPlan, links: Links) -> Prices:
     """Return the price of each metric on a critical path; the cores of a node share its link to other nodes."""
     if not plan.prices:
         return FREE
@@ -244,25 +244,25 @@ def _prices(plan: RunPlan, links: Links) -> Prices:
     return Prices.of([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
 
 
-def _coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _find_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(int(at) for at in np.unravel_index(rank, shape))
 
 
-def _memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
+def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | None, rank: int | None) -> Memory:
     if room is None:
         return plain_memory(plan.algorithm, plan.bound, built.program, fuel, rank)
     words = plan.bound.words if rank is None else max(room.words, 2 * plan.bound.own_words)
     return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
-def in_stack(ready: Prepared, work: Callable[[], Result]) -> Result:
+def run_in_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
     """Run processors with room for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
-    with deep_recursion():
+    with allow_deep_recursion():
         first = ready.running[0]
         return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
-def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
+def plan_restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     """Return the room of a new attempt, from the reasons of stops. Raises the first failure if all are failures."""
     failures = [stop for stop in stops if isinstance(stop, Exception)]
     if len(failures) == len(stops):
@@ -271,19 +271,19 @@ def restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     return room.larger(tasks=False) if full and room is not None else None
 
 
-def _largest(plan: RunPlan) -> int | None:
+def _find_largest_message(plan: RunPlan) -> int | None:
     largest = plan.bound.symbols.get("K")
     return None if largest is None else int(largest)
 
 
-def _nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, ...]:
+def _number_nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return the node of each processor: processors that differ only on axes within a node share one."""
     apart = [extent if axis.within is None else 1 for axis, extent in zip(algorithm.grid, shape, strict=True)]
     numbers = np.arange(math.prod(apart)).reshape(apart)
     return tuple(int(node) for node in np.broadcast_to(numbers, shape).ravel())
 
 
-def _weights(program: Generated, amounts: Mapping[str, int]) -> NDArray[np.int64]:
+def _weigh_blocks(program: GeneratedProgram, amounts: Mapping[str, int]) -> NDArray[np.int64]:
     """Return the flops and the work of one execution of each block."""
     rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
     return np.array(rows, np.int64).reshape(-1, 2)

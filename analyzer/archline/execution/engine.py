@@ -9,11 +9,11 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.program import Generated, generate
+from archline.execution.codegen.program import GeneratedProgram, generate_program
 from archline.execution.codegen.writer import Options
-from archline.execution.externs import guarded, registered, test_function
+from archline.execution.externs import find_extern, guard_result, test_function
 from archline.execution.jit import jit
-from archline.execution.runtime import ON_GRID, namespace
+from archline.execution.runtime import ON_GRID, make_namespace
 from archline.execution.slots import CALL, OTHER_SITE, SITE, VALUES
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
@@ -27,7 +27,7 @@ _CACHE: WeakKeyDictionary[Module, dict[_Key, Engine]]
 class Engine:
     """A program that runs on `mem` and the arguments of its entry."""
 
-    program: Generated
+    program: GeneratedProgram
     names: dict[str, Any]
     externs: dict[str, Callable[..., Any] | None] = field(default_factory=dict)
 
@@ -47,50 +47,52 @@ class Engine:
 _CACHE = WeakKeyDictionary()
 
 
-def engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
+def find_engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
     """Return the engine of an algorithm for arguments of given forms. Raises ArchlineError as generation does."""
     engines = _CACHE.setdefault(module, {})
     key = (algorithm, forms, options)
     result = engines.get(key)
-    if result is None or any(registered(name) is not function for name, function in result.externs.items()):
-        result = _build(generate(module, algorithm, forms, options))
+    if result is None or any(find_extern(name) is not function for name, function in result.externs.items()):
+        result = _build(generate_program(module, algorithm, forms, options))
         engines[key] = result
     return result
 
 
-def _build(program: Generated) -> Engine:
-    names = namespace(program.options.compiled)
+def _build(program: GeneratedProgram) -> Engine:
+    names = make_namespace(program.options.compiled)
     externs: dict[str, Callable[..., Any] | None] = {}
     for name, extern in program.layout.used_externs.items():
-        registered_function = externs[name] = registered(name)
+        registered_function = externs[name] = find_extern(name)
         function = registered_function or test_function(len(extern.parameters), extern.result)
         if program.options.compiled:
             names[f"E_{name}"] = jit(function)
         else:
-            names[f"E_{name}"] = guarded(name, function, extern.result)
+            names[f"E_{name}"] = guard_result(name, function, extern.result)
     kernels = [text for name, text in program.functions.items() if name not in program.generators]
-    _define(kernels, names)
+    _define_functions(kernels, names)
     if program.options.compiled:
         for name in program.functions.keys() - program.generators:
             # Registers that iterations share get a shadow for races.
             names[name] = jit(names[name], allocates=program.options.races)
     # Processors of a grid run as plain Python, on the memory of compiled code if their kernels need that.
     around = names | (ON_GRID if program.options.compiled else {})
-    _define([program.functions[name] for name in program.generators], around)
+    _define_functions([program.functions[name] for name in program.generators], around)
     return Engine(program, around, externs)
 
 
-def _define(functions: list[str], names: dict[str, Any]) -> None:
+def _define_functions(functions: list[str], names: dict[str, Any]) -> None:
     exec(compile("\n".join(functions), "<generated from a sketch>", "exec"), names)
 
 
-def report(program: Generated, state: Any, processor: str = "") -> ArchlineError:
+def report(program: GeneratedProgram, state: Any, processor: str = "") -> ArchlineError:
     """Return the error about a run that stopped: why, where, and with which values; on which processor of a grid."""
     site = program.site(int(state[SITE]))
     values = [int(state[VALUES + place]) for place in range(5)]
     if site.rule is rules.RACE:
         second = program.site(int(state[OTHER_SITE]))
-        message = f"{site.message}, and {_place(site.span.source, second.span)}{second.message} in a parallel strand"
+        message = (
+            f"{site.message}, and {_describe_place(site.span.source, second.span)}{second.message} in a parallel strand"
+        )
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message
@@ -102,5 +104,5 @@ def report(program: Generated, state: Any, processor: str = "") -> ArchlineError
     return error(site.rule, message, span=span, hint=site.hint)
 
 
-def _place(source: Any, span: Any) -> str:
+def _describe_place(source: Any, span: Any) -> str:
     return f"on line {span.line} " if span.source is source else f"in {span} "

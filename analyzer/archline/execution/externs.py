@@ -24,7 +24,7 @@ def register_extern(name: str, function: Callable[..., Any] | None) -> None:
         _REGISTERED[name] = function
 
 
-def registered(name: str) -> Callable[..., Any] | None:
+def find_extern(name: str) -> Callable[..., Any] | None:
     """Return the function registered for an extern."""
     return _REGISTERED.get(name)
 
@@ -34,18 +34,18 @@ def test_function(arity: int, result: str | None) -> Callable[..., Any]:
     names = ", ".join(f"x{k}" for k in range(1, arity + 1))
     phase = " + ".join(f"{k} * x{k}" for k in range(1, arity + 1)) or "0.0"
     value = f"cos({phase})" if result != "int" else f"int(floor(1000.0 * cos({phase})))"
-    namespace: dict[str, Any] = {"cos": _cosine, "floor": math.floor}
+    namespace: dict[str, Any] = {"cos": _compute_cosine, "floor": math.floor}
     exec(f"def smooth({names}):\n return {value}\n", namespace)
     function: Callable[..., Any] = namespace["smooth"]
     return function
 
 
 @helper
-def _cosine(x: float) -> float:
+def _compute_cosine(x: float) -> float:
     return math.cos(x) if math.isfinite(x) else math.nan
 
 
-def guarded(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
+def guard_result(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
     """Wrap a function so that its value has the extern's type; ints beyond 64 bits become NO_INT."""
 
     def call(*arguments: Any) -> Any:

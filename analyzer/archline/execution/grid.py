@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.placement import addresses
+from archline.execution.placement import list_addresses
 from archline.execution.slots import CAPACITY, NO_INT, SITE_FULL, UNSET_REAL
 from archline.execution.stops import fail
 from archline.records import record
@@ -90,14 +90,14 @@ class Processor:
 
     def read(self, place: Place, site: int) -> Words:
         """Return the words of a buffer in row-major order. Stops at the site if one is unset."""
-        words = fetched(self.arrays[1], addresses_of(place))
+        words = fetch_words(self.arrays[1], find_addresses(place))
         if self.misses(words, place[0]):
             fail(self.state, site)
         # A slice of compiled memory is not a copy yet.
         return np.array(words) if self.compiled else words
 
     def write(self, place: Place, words: Words) -> None:
-        put(self.arrays[1], addresses_of(place), words)
+        put_words(self.arrays[1], find_addresses(place), words)
 
     def reserve(self, top: int, words: int) -> int:
         """Return the top of the stack above this many more words, for which there is room."""
@@ -109,14 +109,14 @@ class Processor:
         return top + words
 
 
-def fetched(memory: Any, addresses: Any) -> Words:
+def fetch_words(memory: Any, addresses: Any) -> Words:
     """Return the words at a slice or at each of some addresses: perhaps a view of the memory, if it is an array."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         return [memory[address] for address in addresses]
     return memory[addresses]
 
 
-def put(memory: Any, addresses: Any, words: Words) -> None:
+def put_words(memory: Any, addresses: Any, words: Words) -> None:
     """Write words to a slice, or to each of some addresses."""
     if isinstance(memory, list) and not isinstance(addresses, slice):
         for address, word in zip(addresses, words, strict=True):
@@ -125,20 +125,20 @@ def put(memory: Any, addresses: Any, words: Words) -> None:
         memory[addresses] = words
 
 
-def addresses_of(place: Place) -> Any:
+def find_addresses(place: Place) -> Any:
     """Return the addresses of a buffer in row-major order: a slice if possible, else a list."""
     _, base, extents, strides = place
     rank = len(extents)
     if 0 in extents:
         return slice(base, base)
-    if len(strides) == rank and _contiguous(extents, strides):
+    if len(strides) == rank and _is_contiguous(extents, strides):
         return slice(base, base + math.prod(extents))
     if len(strides) == rank == 1:
         return slice(base, base + extents[0] * strides[0], strides[0])
-    return addresses(base, extents, strides).tolist()
+    return list_addresses(base, extents, strides).tolist()
 
 
-def _contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
+def _is_contiguous(extents: Sequence[int], strides: Sequence[int]) -> bool:
     expected = 1
     for extent, stride in zip(reversed(extents), reversed(strides), strict=True):
         if stride != expected and extent != 1:
@@ -168,15 +168,15 @@ class ProcessorGroup:
 
     def enter(self, number: int, iteration: tuple[int, ...], axes: tuple[int, ...], flat: int) -> ProcessorGroup:
         """Return the group of call `number`, along some axes; with `flat`, in row-major order on one axis."""
-        ranks, coordinates = self._along(axes)
+        ranks, coordinates = self._select_axes(axes)
         if flat:
             where = int(np.ravel_multi_index(coordinates, ranks.shape)) if axes else 0
             ranks, coordinates = ranks.reshape(-1), (where,)
         called = number if self.called is None else self.called
         self.processor.called = called
-        return ProcessorGroup(self.processor, ranks, coordinates, _digest(self.context, number, iteration), called)
+        return ProcessorGroup(self.processor, ranks, coordinates, _hash_call(self.context, number, iteration), called)
 
-    def _along(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
+    def _select_axes(self, axes: tuple[int, ...]) -> tuple[NDArray[np.int64], tuple[int, ...]]:
         if axes not in self._parts:
             fixed = tuple(slice(None) if axis in axes else self.coordinates[axis] for axis in range(self.ranks.ndim))
             ordered = sorted(axes)
@@ -221,12 +221,12 @@ class ProcessorGroup:
     def flat(self, place: Place, top: int) -> tuple[int, int, int]:
         """Return a buffer, or a copy of it, as base and stride of a vector, and the top of the stack."""
         _, base, extents, strides = place
-        if len(strides) == len(extents) and _contiguous(extents, strides):
+        if len(strides) == len(extents) and _is_contiguous(extents, strides):
             return base, 1, top
         words = math.prod(extents)
         above = self.processor.reserve(top, words)
         memory = self.processor.arrays[1]
-        memory[top:above] = fetched(memory, addresses_of(place))
+        memory[top:above] = fetch_words(memory, find_addresses(place))
         return top, 1, above
 
     def unflat(self, place: Place, base: int) -> None:
@@ -239,8 +239,8 @@ class ProcessorGroup:
     def load(self, target: Place, source: Place, site: int) -> None:
         """Load part of a global array into memory."""
         processor = self.processor
-        where = addresses_of(source)
-        words = fetched(processor.shared[1], where)
+        where = find_addresses(source)
+        words = fetch_words(processor.shared[1], where)
         if processor.misses(words, source[0]):
             fail(processor.state, site)
         self.note(where)
@@ -256,13 +256,13 @@ class ProcessorGroup:
         """Store a buffer in a global array, each of whose elements is written once."""
         processor = self.processor
         words = processor.read(source, site)
-        where = addresses_of(target)
+        where = find_addresses(target)
         if processor.written[where].any():
             fail(processor.state, twice)
         processor.written[where] = twice
-        put(processor.shared[1], where, words)
+        put_words(processor.shared[1], where, words)
 
 
-def _digest(context: int, number: int, iteration: tuple[int, ...]) -> int:
+def _hash_call(context: int, number: int, iteration: tuple[int, ...]) -> int:
     """Return a number that identifies a call, the same on all processors; Python's hashes of -1 and -2 are equal."""
     return hash((context, number, tuple(2 * counter if counter >= 0 else -2 * counter - 1 for counter in iteration)))

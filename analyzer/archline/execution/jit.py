@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Buffer: TypeAlias = MutableSequence[int]
 
-_OTHER: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
+_JIT_OPTIONS: dict[str, Any] = {"nogil": True, "error_model": "numpy"}
 # Kernels and most generated code allocate nothing, so their buffers need no reference counts (numba's runtime, "nrt"):
 # a call of a helper would else count each buffer that it takes, atomically. It is a sixth of the time of stack
 # distances, and a third of that of LRU simulated during a run.
-_KERNEL: dict[str, Any] = {**_OTHER, "_nrt": False}
+_KERNEL: dict[str, Any] = {**_JIT_OPTIONS, "_nrt": False}
 
 _interpreted: ContextVar[bool] = ContextVar("archline_interpreted", default=False)
 _helpers: list[Callable[..., Any]] = []
@@ -47,7 +47,7 @@ def compiled_available() -> bool:
 
 
 @contextmanager
-def interpreted() -> Iterator[None]:
+def run_interpreted() -> Iterator[None]:
     """Run every kernel inside the `with` block as plain Python, whether or not numba is installed."""
     token = _interpreted.set(True)
     try:
@@ -96,7 +96,7 @@ def _compile(function: Function, *, on_disk: bool, allocates: bool = False) -> F
         with suppress(RuntimeError):
             return cast(Function, numba.njit(cache=True, **_KERNEL)(function))
         return cast(Function, numba.njit(**_KERNEL)(function))
-    return cast(Function, numba.njit(**(_OTHER if allocates else _KERNEL))(function))
+    return cast(Function, numba.njit(**(_JIT_OPTIONS if allocates else _KERNEL))(function))
 
 
 def popcount(word: int) -> int:
@@ -146,7 +146,7 @@ def _register_bits() -> None:
     extending.overload(highest_bit)(highest_bit_of)
 
 
-def filled(length: int, value: int, dtype: DTypeLike) -> Buffer:
+def make_buffer(length: int, value: int, dtype: DTypeLike) -> Buffer:
     """Return a buffer of `length` elements, all `value`; `dtype` matters to compiled code only."""
     if not compiled_available():
         return [value] * length

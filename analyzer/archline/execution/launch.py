@@ -13,13 +13,21 @@ from typing import Any, TypeVar
 from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
-from archline.execution.codegen.program import Generated
+from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.codegen.scope import names_in
 from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES, Options
-from archline.execution.engine import Engine, engine, report
+from archline.execution.engine import Engine, find_engine, report
 from archline.execution.jit import compiled_available
-from archline.execution.memory import Memory, Room, available_bytes, compiled_memory, plain_memory, refuse, shown_bytes
-from archline.execution.progress import in_large_stack, shown
+from archline.execution.memory import (
+    Memory,
+    Room,
+    available_bytes,
+    compiled_memory,
+    format_bytes,
+    plain_memory,
+    refuse_excess,
+)
+from archline.execution.progress import in_large_stack, show_progress
 from archline.execution.results import Cache, RunCounts
 from archline.execution.slots import (
     EVENTS,
@@ -72,10 +80,10 @@ class RunPlan:
 
 
 @record(slots=True)
-class Finished:
+class FinishedRun:
     """A run that reached its end."""
 
-    program: Generated
+    program: GeneratedProgram
     memory: Memory
     value: Any
     amounts: dict[str, int]
@@ -83,17 +91,17 @@ class Finished:
     compile_seconds: float
 
 
-def launch(plan: RunPlan, compiled: bool | None, steps: int | None = None) -> Finished:
+def launch_run(plan: RunPlan, compiled: bool | None, steps: int | None = None) -> FinishedRun:
     """Run to the end, or raise ArchlineError."""
 
-    def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Finished | Room | None:
+    def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> FinishedRun | Room | None:
         return _try_plain(plan, fuel) if room is None else _try_compiled(plan, room)
 
     fuel = PLAIN_STEPS if plan.bound.words <= PLAIN_WORDS else None
-    return launched(plan, compiled, attempt, Room(2 * plan.bound.words + SPARE_WORDS), fuel, steps)
+    return launch_attempts(plan, compiled, attempt, Room(2 * plan.bound.words + SPARE_WORDS), fuel, steps)
 
 
-def launched(
+def launch_attempts(
     plan: RunPlan,
     compiled: bool | None,
     attempt: Callable[[RunPlan, Room | None, int | None], Result | Room | None],
@@ -117,7 +125,9 @@ def launched(
             outcome = attempt(with_room, outcome, None)
             if isinstance(outcome, Room):
                 word = 8 + (4 * SHADOW if plan.options.races else 0)
-                refuse(outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes())
+                refuse_excess(
+                    outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes()
+                )
         if outcome is not None:
             return outcome
     outcome = attempt(plan, None, steps)
@@ -127,7 +137,7 @@ def launched(
 
 
 @contextmanager
-def deep_recursion() -> Iterator[None]:
+def allow_deep_recursion() -> Iterator[None]:
     """Let Python recurse as deeply as runs may. Raises ArchlineError (AL519) if memory runs out."""
     limit = sys.getrecursionlimit()
     try:
@@ -139,39 +149,39 @@ def deep_recursion() -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-def _try_plain(plan: RunPlan, fuel: int | None) -> Finished | None:
+def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
     """Run as plain Python; None if the fuel did not suffice."""
     forms, values = entry_arguments(plan)
-    built = engine(plan.module, plan.algorithm, forms, plan.options)
+    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
     amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     started = time.perf_counter()
     try:
-        with deep_recursion(), shown(plan.algorithm.name, memory.state, plan.progress):
+        with allow_deep_recursion(), show_progress(plan.algorithm.name, memory.state, plan.progress):
             value = built.call(arguments)
     except StoppedError:
         if memory.state[SITE] == SITE_FUEL:
             return None
         if memory.state[SITE] == SITE_FULL:
-            raise _too_large(int(memory.state[VALUES + 1])) from None
+            raise _make_memory_error(int(memory.state[VALUES + 1])) from None
         raise report(built.program, memory.state) from None
-    return Finished(built.program, memory, value, amounts, time.perf_counter() - started, 0.0)
+    return FinishedRun(built.program, memory, value, amounts, time.perf_counter() - started, 0.0)
 
 
-def _too_large(words: int) -> Exception:
-    free = shown_bytes(available_bytes())
+def _make_memory_error(words: int) -> Exception:
+    free = format_bytes(available_bytes())
     message = f"the run's arrays grow beyond {words:,} words, and only {free} of memory are free"
     return error(rules.NO_MEMORY, message)
 
 
-def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
+def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
     """Run compiled. Return more room if that was too little, None if integers left the range of compiled code."""
     forms, values = entry_arguments(plan)
-    built = engine(plan.module, plan.algorithm, forms, plan.options)
+    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
     if built.program.options.streams and plan.cache is not None:
-        memory = streamed.with_lru_state(memory, plan.cache)
+        memory = streamed.add_lru_state(memory, plan.cache)
     amounts = fill_state(plan, built, memory)
     arguments = _call_arguments(plan, memory, values)
     if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):
@@ -182,7 +192,7 @@ def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
     started = time.perf_counter()
     recursive = bool(built.program.layout.measures)
     try:
-        with shown(plan.algorithm.name, memory.state, plan.progress):
+        with show_progress(plan.algorithm.name, memory.state, plan.progress):
             value = in_large_stack(lambda: built.call(arguments), memory.state, recursive)
     except StoppedError:
         state = memory.state
@@ -196,7 +206,7 @@ def _try_compiled(plan: RunPlan, room: Room) -> Finished | Room | None:
     if 3 * memory.state[EVENTS] > len(memory.arrays[MEM_EVENTS]):
         return replace(room, events=int(memory.state[EVENTS]))
     _check_trace(memory)
-    return Finished(built.program, memory, value, amounts, time.perf_counter() - started, compile_seconds)
+    return FinishedRun(built.program, memory, value, amounts, time.perf_counter() - started, compile_seconds)
 
 
 def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
@@ -216,7 +226,7 @@ def _check_trace(memory: Memory) -> None:
     count = int(memory.state[TRACE])
     if count > len(trace):
         needed, free = count * trace.itemsize, available_bytes()
-        message = f"the trace of {count:,} accesses needs {shown_bytes(needed)}, and {shown_bytes(free)} are free"
+        message = f"the trace of {count:,} accesses needs {format_bytes(needed)}, and {format_bytes(free)} are free"
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
 
 
@@ -246,7 +256,7 @@ def _call_arguments(plan: RunPlan, memory: Memory, values: list[Any]) -> tuple[A
     return (memory.arrays, plan.bound.words, alive, *task, *values)
 
 
-def bound_sizes(plan: RunPlan) -> dict[str, int]:
+def collect_sizes(plan: RunPlan) -> dict[str, int]:
     """Return the sizes and indices of the run, by name."""
     signature = plan.module.signatures[plan.algorithm]
     sizes: dict[str, int] = {}
@@ -275,28 +285,28 @@ def fill_state(plan: RunPlan, built: Engine, memory: Memory) -> dict[str, int]:
     layout = built.program.layout
     point: dict[str, Any] = {"L": plan.line, **({"Z": plan.cache.Z} if plan.cache else {}), **plan.bound.symbols}
     for name in layout.used_symbols:
-        memory.state[layout.symbols[name]] = int(_given(point, name))
+        memory.state[layout.symbols[name]] = int(_require_value(point, name))
     amounts: dict[str, int] = {}
     for name, extern in layout.used_externs.items():
         span = 0
         for amount, metric in extern.costs:
-            value = _amount(extern, amount, metric, point)
+            value = _evaluate_amount(extern, amount, metric, point)
             amounts[f"{name} {metric}"] = amounts.get(f"{name} {metric}", 0) + value
             span += value if "span" in (metric, *METRICS[metric].within) else 0
         memory.state[layout.externs[name]] = span
     return amounts
 
 
-def _given(point: dict[str, Any], name: str) -> Any:
+def _require_value(point: dict[str, Any], name: str) -> Any:
     if name not in point:
         hint = "give a cache" if name == "Z" else f"give it a value, such as {name}=1"
         raise error(rules.MISSING_ARGUMENT, f"declared costs are in `{name}`, which has no value", hint=hint)
     return point[name]
 
 
-def _amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
+def _evaluate_amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
     for name in names_in(amount):
-        _given(point, name)
+        _require_value(point, name)
     try:
         value = evaluate(amount, point)
     except EvaluationError as problem:
@@ -326,7 +336,7 @@ _WITHIN_WORK = tuple(name for name, metric in METRICS.items() if "work" in metri
 _NO_FLOPS = frozenset((WORK, READS, WRITES, *(step.kind for step in STEPS)))
 
 
-def counts_of(finished: Finished) -> RunCounts:
+def counts_of(finished: FinishedRun) -> RunCounts:
     """Return the counts of a run that reached its end."""
     state, program = finished.memory.state, finished.program
     totals: Counter[str] = Counter()

@@ -270,7 +270,7 @@ class _Reader:
 
     def index(self, word: str, name: str, limit: int, line: int) -> int:
         if not _INDEX.fullmatch(word):
-            self.fail(rules.WRONG_ENTRY, f"the {name} `{_shorten(word)}` is not an integer", line=line)
+            self.fail(rules.WRONG_ENTRY, f"the {name} `{_shorten_word(word)}` is not an integer", line=line)
         if not 1 <= int(word) <= limit:
             message = f"the {name} {int(word)} is not in 1 to {limit}"
             hint = "indices count from 1" if int(word) == 0 else None
@@ -280,15 +280,15 @@ class _Reader:
     def value(self, header: _Header, word: str, line: int) -> float:
         if header.field == "integer":
             if not _INTEGER.fullmatch(word):
-                message = f"the value `{_shorten(word)}` is not an integer of at most 18 digits"
+                message = f"the value `{_shorten_word(word)}` is not an integer of at most 18 digits"
                 self.fail(rules.WRONG_ENTRY, message, line=line)
             return float(int(word))
         if not _NONFINITE.fullmatch(word) and not _REAL.fullmatch(word):
             hint = "exponents are written with e" if "d" in word.lower() else None
-            self.fail(rules.WRONG_ENTRY, f"the value `{_shorten(word)}` is not a number", line=line, hint=hint)
+            self.fail(rules.WRONG_ENTRY, f"the value `{_shorten_word(word)}` is not a number", line=line, hint=hint)
         value = float(word)
         if not np.isfinite(value):
-            self.fail(rules.NOT_FINITE, f"the value `{_shorten(word)}` is not a finite number", line=line)
+            self.fail(rules.NOT_FINITE, f"the value `{_shorten_word(word)}` is not a finite number", line=line)
         return value
 
     def check_triangle(self, symmetry: str, row: int, col: int, line: int) -> None:
@@ -298,7 +298,7 @@ class _Reader:
             self.fail(rules.WRONG_TRIANGLE, message, line=line, hint="such a file stores the lower triangle")
 
 
-def _shorten(word: str) -> str:
+def _shorten_word(word: str) -> str:
     shown = "".join(character if character.isprintable() else "?" for character in word[:40])
     return shown + ("..." if len(word) > 40 else "")
 

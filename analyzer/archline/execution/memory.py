@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
-from archline.execution.codegen.program import Generated
+from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.placement import load_words, store_words
 from archline.execution.races import SERIAL
 from archline.execution.slots import CAPACITY, FUEL, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
@@ -28,7 +28,7 @@ def available_bytes() -> int:
     return available_memory()
 
 
-def shown_bytes(count: int) -> str:
+def format_bytes(count: int) -> str:
     """Format a number of bytes: `3.2 GB` and so on."""
     amount = Fraction(count)
     for unit in ("bytes", "kB", "MB", "GB"):
@@ -69,13 +69,13 @@ class Room:
 
 
 def plain_memory(
-    algorithm: s.Algorithm, bound: BoundArguments, program: Generated, fuel: int | None, rank: int | None = None
+    algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, fuel: int | None, rank: int | None = None
 ) -> Memory:
     """Return lists, which grow with the run; `None` is an unset word. With a rank, the memory of that processor."""
     free = available_bytes()
     size = bound.words if rank is None else bound.own_words
     shadow_factor = SHADOW + 1 if program.options.races else 1
-    refuse(size * _PLAIN_WORD_BYTES * shadow_factor, free)
+    refuse_excess(size * _PLAIN_WORD_BYTES * shadow_factor, free)
     words: list[Any] = [None] * size
     state = [0] * (program.layout.first_counter + len(program.tables.blocks))
     state[FUEL] = _ENDLESS if fuel is None else fuel
@@ -87,37 +87,37 @@ def plain_memory(
 
 
 def compiled_memory(
-    algorithm: s.Algorithm, bound: BoundArguments, program: Generated, room: Room, rank: int | None = None
+    algorithm: s.Algorithm, bound: BoundArguments, program: GeneratedProgram, room: Room, rank: int | None = None
 ) -> Memory:
     """Return numpy arrays of fixed length; untouched pages take no memory. With a rank, that processor's."""
     free = available_bytes()
     options = program.options
     size = bound.words if rank is None else bound.own_words
-    refuse(8 * size + (4 * SHADOW * size if options.races else 0), free)
-    ints = _untouched(room.words, np.int64, free)
+    refuse_excess(8 * size + (4 * SHADOW * size if options.races else 0), free)
+    ints = _make_untouched(room.words, np.int64, free)
     reals = ints.view(np.float64)
     # Padding is never read; words that are not loaded below are unset.
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
     state[FUEL] = _ENDLESS
     wide = 2 * room.words > MAX_NARROW
     trace = (
-        _largest(free // 2, np.int64 if wide else np.int32)
+        _allocate_largest(free // 2, np.int64 if wide else np.int32)
         if options.trace and not options.lru
         else np.empty(0, np.int32)
     )
     events = np.empty(3 * room.events if options.events else 0, np.int64)
     tasks = room.tasks if options.races else 1
     parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)
-    shadow = _zeros(SHADOW * room.words if options.races else 0, np.int32, free)
+    shadow = _make_zeros(SHADOW * room.words if options.races else 0, np.int32, free)
     _load(algorithm, bound, reals, ints, rank)
     arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(SET_APART)))
     return Memory(arrays, state)
 
 
-def refuse(needed: int, free: int) -> None:
+def refuse_excess(needed: int, free: int) -> None:
     """Refuse a run that needs more bytes than are free. Raises ArchlineError (AL519)."""
     if needed > free:
-        message = f"the run needs about {shown_bytes(needed)} of memory, and {shown_bytes(free)} are free"
+        message = f"the run needs about {format_bytes(needed)} of memory, and {format_bytes(free)} are free"
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
 
 
@@ -135,29 +135,29 @@ def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, 
             ints[placement.base : placement.base + placement.words] = UNSET_REAL if real else NO_INT
 
 
-def stored(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
+def fetch_array(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
     """Return the array of a parameter after a run."""
     real = bound.arrays[name].dtype == np.float64
     return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
 
 
-def _untouched(length: int, dtype: Any, free: int) -> Any:
-    return _allocated(lambda: np.empty(length, dtype), length * np.dtype(dtype).itemsize, free)
+def _make_untouched(length: int, dtype: Any, free: int) -> Any:
+    return _allocate_or_refuse(lambda: np.empty(length, dtype), length * np.dtype(dtype).itemsize, free)
 
 
-def _zeros(length: int, dtype: Any, free: int) -> Any:
-    return _allocated(lambda: np.zeros(length, dtype), length * np.dtype(dtype).itemsize, free)
+def _make_zeros(length: int, dtype: Any, free: int) -> Any:
+    return _allocate_or_refuse(lambda: np.zeros(length, dtype), length * np.dtype(dtype).itemsize, free)
 
 
-def _allocated(make: Callable[[], Any], size: int, free: int) -> Any:
+def _allocate_or_refuse(make: Callable[[], Any], size: int, free: int) -> Any:
     try:
         return make()
     except MemoryError:
-        refuse(max(size, free + 1), free)
+        refuse_excess(max(size, free + 1), free)
         raise
 
 
-def _largest(size: int, dtype: Any) -> Any:
+def _allocate_largest(size: int, dtype: Any) -> Any:
     """Return an array of about this many bytes, or as many as the system grants."""
     length = size // np.dtype(dtype).itemsize
     while True:

@@ -20,16 +20,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.distributed import OnProcessor, Prepared, ended, in_stack, prepare, restart, result_on_grid
+from archline.execution.distributed import (
+    PreparedGrid,
+    ProcessorResult,
+    collect_outcome,
+    make_grid_result,
+    plan_restart,
+    prepare_processors,
+    run_in_stack,
+)
 from archline.execution.engine import report
-from archline.execution.grid import Step, Tag, Words, fetched, put
+from archline.execution.grid import Step, Tag, Words, fetch_words, put_words
 from archline.execution.launch import RunPlan
 from archline.execution.memory import Room
 from archline.execution.results import Run
-from archline.execution.simulated import Letter, Origin, Running, Stop, begin, deadlock, end, lost, stop_of
+from archline.execution.simulated import (
+    Letter,
+    Origin,
+    Running,
+    Stop,
+    begin_step,
+    end_step,
+    find_stop,
+    make_deadlock_error,
+    make_lost_error,
+)
 from archline.execution.slots import MEM_INTS, SITE
 from archline.execution.stops import StoppedError
-from archline.language.diagnostics import ArchlineError, counted, error
+from archline.language.diagnostics import ArchlineError, error, format_count
 from archline.records import record
 
 SHORTEST, LONGEST = 1e-5, 2e-3
@@ -99,7 +117,7 @@ class Mail:
         """Send a letter without waiting; one to oneself stays here."""
         key = (self.attempt, tag)
         if receiver == self.rank:
-            self._keep(key, receiver, letter)
+            self._store_arrival(key, receiver, letter)
         else:
             self.sent += 1
             self.send(receiver, key, letter)
@@ -114,7 +132,7 @@ class Mail:
             if rank != self.rank:
                 self.send(rank, key, thing)
 
-    def _keep(self, key: Key, sender: int, thing: object) -> None:
+    def _store_arrival(self, key: Key, sender: int, thing: object) -> None:
         self.arrived.setdefault((key, sender), deque()).append(thing)
 
     def take(self) -> bool:
@@ -128,7 +146,7 @@ class Mail:
         if isinstance(thing, Status) and thing.state is not None:
             self.called.add(key)
         if key[0] >= self.attempt:
-            self._keep(key, int(status.Get_source()), thing)
+            self._store_arrival(key, int(status.Get_source()), thing)
         return True
 
     def wait(self, ready: Callable[[], Any], seconds: float = float("inf")) -> Any:
@@ -181,7 +199,7 @@ class Mail:
         return statuses if anew or settled else None
 
 
-def sendable(problem: Exception) -> Exception:
+def make_sendable(problem: Exception) -> Exception:
     """Return the exception, or its text if it cannot be pickled."""
     try:
         pickle.loads(pickle.dumps(problem))
@@ -191,7 +209,7 @@ def sendable(problem: Exception) -> Exception:
 
 
 @cache
-def mail() -> Mail:
+def open_mail() -> Mail:
     """Return the mail of this process; starts MPI. Raises ArchlineError (AL536) without MPI."""
     try:
         from mpi4py import MPI
@@ -203,10 +221,10 @@ def mail() -> Mail:
 
 # Runs
 @record(eq=False)
-class Ended:
+class EndedProcessor:
     """A processor that ended: its result, the elements of the global arrays that it read, and those it wrote."""
 
-    processor: OnProcessor
+    processor: ProcessorResult
     read: NDArray[np.int64]
     written: NDArray[np.int64]
     sites: NDArray[np.int64]
@@ -214,56 +232,58 @@ class Ended:
     seconds: float
 
 
-def on_ranks(shape: tuple[int, ...], timeout: float) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
+def make_rank_attempt(
+    shape: tuple[int, ...], timeout: float
+) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
     """Return a function that attempts a run on the ranks of MPI; all return the result that rank 0 makes.
 
     After `timeout` seconds of waiting a rank calls the rest to see whether all wait. Raises ArchlineError (AL536,
     AL537) without MPI, or if the numbers of ranks and processors differ.
     """
-    here = mail()
+    here = open_mail()
     count = int(np.prod(shape))
     if here.size != count:
-        message = f"the grid has {counted(count, 'processor')}, and MPI {counted(here.size, 'rank')}"
+        message = f"the grid has {format_count(count, 'processor')}, and MPI {format_count(here.size, 'rank')}"
         raise error(rules.RANKS, message, hint=f"start it by `mpiexec -n {count}`")
 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         here.begin_attempt()
-        ready: Prepared | None = None
-        outcome: Ended | Stop
+        ready: PreparedGrid | None = None
+        outcome: EndedProcessor | Stop
         try:
-            ready = prepare(plan, shape, room, fuel, (here.rank,))
+            ready = prepare_processors(plan, shape, room, fuel, (here.rank,))
             outcome = _run(ready, here, plan, timeout)
         except _MetError as met:
-            return _failure(met.statuses, ready, room)
+            return _resolve_failure(met.statuses, ready, room)
         except Exception as problem:
-            outcome = sendable(problem)
+            outcome = make_sendable(problem)
         statuses = None
         while statuses is None:
-            statuses = here.meet(None if isinstance(outcome, Ended) else outcome)
+            statuses = here.meet(None if isinstance(outcome, EndedProcessor) else outcome)
         done = all(status.state is None and not status.unused for status in statuses)
-        if ready is None or not isinstance(outcome, Ended) or not done:
-            return _failure(statuses, ready, room)
-        return _result(outcome, ready, plan, here)
+        if ready is None or not isinstance(outcome, EndedProcessor) or not done:
+            return _resolve_failure(statuses, ready, room)
+        return _share_result(outcome, ready, plan, here)
 
     return attempt
 
 
-def _run(ready: Prepared, here: Mail, plan: RunPlan, timeout: float) -> Ended | Stop:
+def _run(ready: PreparedGrid, here: Mail, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
     """Run the processor of this rank until it ends or stops. Raises _MetError if the ranks meet before."""
     running = ready.running[0]
     started = time.perf_counter()
     try:
-        in_stack(ready, lambda: _advance(running, ready, here, timeout))
+        run_in_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
-        return stop_of(running, problem, ready.places)
+        return find_stop(running, problem, ready.places)
     written = np.flatnonzero(ready.written)
-    words = fetched(ready.shared.arrays[MEM_INTS], written.tolist())
+    words = fetch_words(ready.shared.arrays[MEM_INTS], written.tolist())
     read = np.flatnonzero(ready.readers != -1)
     seconds = time.perf_counter() - started
-    return Ended(ended(plan, running), read, written, ready.written[written], words, seconds)
+    return EndedProcessor(collect_outcome(plan, running), read, written, ready.written[written], words, seconds)
 
 
-def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> None:
+def _advance_processor(running: Running, ready: PreparedGrid, here: Mail, timeout: float) -> None:
     """Advance from step to step to the end."""
     answer: Words | None = None
     while True:
@@ -272,14 +292,14 @@ def _advance(running: Running, ready: Prepared, here: Mail, timeout: float) -> N
         except StopIteration as finished:
             running.end(finished.value)
             return
-        letter, sent = begin(running, step, ready.links)
+        letter, sent = begin_step(running, step, ready.links)
         if letter is not None and step.to is not None:
             here.post(step.tag, step.to, letter)
-        received = None if step.source is None else _awaited(step, step.source, here, timeout)
-        answer = end(running, step, received, sent, ready.links, ready.places)
+        received = None if step.source is None else _await_letter(step, step.source, here, timeout)
+        answer = end_step(running, step, received, sent, ready.links, ready.places)
 
 
-def _awaited(step: Step, source: int, here: Mail, timeout: float) -> Letter:
+def _await_letter(step: Step, source: int, here: Mail, timeout: float) -> Letter:
     """Return the letter that a step waits for. Raises _MetError if the ranks meet meanwhile and do not continue."""
     key = (here.attempt, step.tag)
 
@@ -296,20 +316,20 @@ def _awaited(step: Step, source: int, here: Mail, timeout: float) -> Letter:
             raise _MetError(statuses)
 
 
-def _failure(statuses: Sequence[Status], ready: Prepared | None, room: Room | None) -> Room | None:
+def _resolve_failure(statuses: Sequence[Status], ready: PreparedGrid | None, room: Room | None) -> Room | None:
     """Return the room in which stopped ranks start again. Raises the failure if they do not."""
     stops = [status.state for status in statuses if isinstance(status.state, Exception | int)]
     if stops:
-        return restart(stops, room)
+        return plan_restart(stops, room)
     assert ready is not None
     waiting = {rank: status.state for rank, status in enumerate(statuses) if isinstance(status.state, Step)}
     if waiting:
-        raise deadlock(waiting, ready.places)
+        raise make_deadlock_error(waiting, ready.places)
     unused = [(sender, rank, origin) for rank, status in enumerate(statuses) for sender, origin in status.unused]
-    raise lost(*min(unused), ready.places)
+    raise make_lost_error(*min(unused), ready.places)
 
 
-def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
+def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, here: Mail) -> Run:
     """Return the result that rank 0 makes from all ends."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
@@ -318,16 +338,16 @@ def _result(outcome: Ended, ready: Prepared, plan: RunPlan, here: Mail) -> Run:
         result = here.wait(partial(here.find, key, 0))
     else:
         try:
-            result = _merged(here.await_all(ends, outcome), ready, plan)
+            result = _merge_ranks(here.await_all(ends, outcome), ready, plan)
         except Exception as problem:
-            result = sendable(problem)
+            result = make_sendable(problem)
         here.share(key, result)
     if isinstance(result, Exception):
         raise result
     return result
 
 
-def _merged(ranks: Sequence[Ended], ready: Prepared, plan: RunPlan) -> Run:
+def _merge_ranks(ranks: Sequence[EndedProcessor], ready: PreparedGrid, plan: RunPlan) -> Run:
     """Merge a run: the global arrays with the words of each rank. Raises ArchlineError (AL535) for elements twice."""
     written = np.zeros(plan.bound.words, np.bool_)
     reads = np.zeros(plan.bound.words, np.int64)
@@ -338,6 +358,8 @@ def _merged(ranks: Sequence[Ended], ready: Prepared, plan: RunPlan) -> Run:
             raise report(ready.running[0].code, state, ready.places.named(rank))
         written[ended_rank.written] = True
         reads[ended_rank.read] += 1
-        put(ready.shared.arrays[MEM_INTS], ended_rank.written.tolist(), ended_rank.words)
+        put_words(ready.shared.arrays[MEM_INTS], ended_rank.written.tolist(), ended_rank.words)
     seconds = max(ended_rank.seconds for ended_rank in ranks)
-    return result_on_grid(plan, ready, [ended_rank.processor for ended_rank in ranks], bool((reads > 1).any()), seconds)
+    return make_grid_result(
+        plan, ready, [ended_rank.processor for ended_rank in ranks], bool((reads > 1).any()), seconds
+    )

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from archline.execution import run_rules as rules
-from archline.execution.externs import registered
+from archline.execution.externs import find_extern
 from archline.execution.results import Run
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -29,7 +29,7 @@ MAX_SHOWN = 12
 """An error shows this many of the last lines that ranks printed."""
 
 
-def started_rank() -> int | None:
+def find_rank() -> int | None:
     """Return the rank of this process, if it was started under MPI."""
     rank = os.environ.get("PMI_RANK")
     return None if rank is None else int(rank)
@@ -43,9 +43,9 @@ def run_on_ranks(
     Raises ArchlineError as a run does, and without MPI (AL536), if a function of an extern cannot be sent to other
     processes (AL538), or if the ranks end without a result (AL539).
     """
-    starter = _starter()
-    externs = {name: function for name in module.externs if (function := registered(name)) is not None}
-    job = (module, algorithm, dict(arguments), dict(options), _sendable(externs))
+    starter = _find_starter()
+    externs = {name: function for name in module.externs if (function := find_extern(name)) is not None}
+    job = (module, algorithm, dict(arguments), dict(options), _check_sendable(externs))
     with tempfile.TemporaryDirectory(prefix="archline") as folder:
         Path(folder, JOB).write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
         command = [str(starter), "-n", str(count), sys.executable, "-c", RANK, folder]
@@ -71,7 +71,7 @@ def run_on_ranks(
     return result
 
 
-def _starter() -> Path:
+def _find_starter() -> Path:
     starter = Path(sys.executable).with_name("mpiexec")
     present = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
     missing = [name for name, there in present.items() if not there]
@@ -82,7 +82,7 @@ def _starter() -> Path:
     return starter
 
 
-def _sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def _check_sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Check that other processes find functions by their names. Raises ArchlineError (AL538)."""
     for name, function in externs.items():
         try:

@@ -50,10 +50,10 @@ class Placement:
     def addresses(self) -> NDArray[np.int64]:
         """Return the address of every element, in the array's shape."""
         strides = MORTON if self.strides is None else self.strides
-        return addresses(self.base, self.shape, strides).reshape(self.shape)
+        return list_addresses(self.base, self.shape, strides).reshape(self.shape)
 
 
-def addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
+def list_addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> NDArray[np.int64]:
     """Return the address of every element in row-major order.
 
     In Z-Morton order the strides are the row and the column of the first element, then those in rows and in columns.
@@ -64,10 +64,10 @@ def addresses(base: int, extents: tuple[int, ...], strides: tuple[int, ...]) -> 
     if len(strides) == rank:
         return base + by @ at
     rows, columns = by[2 : 2 + rank] @ at, by[2 + rank :] @ at
-    return base + 2 * _spread(by[0] + rows) + _spread(by[1] + columns)
+    return base + 2 * _spread_bits(by[0] + rows) + _spread_bits(by[1] + columns)
 
 
-def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:
+def _spread_bits(index: NDArray[np.int64]) -> NDArray[np.int64]:
     """Put bit k of every index at place 2*k, as `runtime.spread` does for one."""
     for shift, mask in (
         (16, 0x0000FFFF0000FFFF),
@@ -80,13 +80,13 @@ def _spread(index: NDArray[np.int64]) -> NDArray[np.int64]:
     return index
 
 
-def place(base: int, shape: tuple[int, ...], layout: str, line: int) -> Placement:
+def place_array(base: int, shape: tuple[int, ...], layout: str, line: int) -> Placement:
     """Place an array at a line boundary."""
     if layout == "zmorton" and len(shape) == 2:
-        return Placement(base, _lines(enclosing_square(*shape), line), shape, None)
+        return Placement(base, _round_to_lines(enclosing_square(*shape), line), shape, None)
     column_major = layout == "colmajor" and len(shape) > 1
     order = shape if column_major else shape[::-1]
-    words = _lines(order[0], line)
+    words = _round_to_lines(order[0], line)
     strides = [1]
     for extent in order[1:]:
         strides.append(words)
@@ -96,7 +96,7 @@ def place(base: int, shape: tuple[int, ...], layout: str, line: int) -> Placemen
     return Placement(base, words, shape, tuple(strides[::-1]), len(shape) - 1)
 
 
-def _lines(words: int, line: int) -> int:
+def _round_to_lines(words: int, line: int) -> int:
     return -(-words // line) * line
 
 
@@ -109,7 +109,7 @@ def load_words(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
     elif placement.strides is None:
         memory[placement.addresses()] = array
     else:
-        _window(memory, placement)[...] = array
+        _make_window(memory, placement)[...] = array
 
 
 def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
@@ -122,13 +122,13 @@ def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
     if placement.strides is None:
         result: NDArray[Any] = memory[placement.addresses()]
     else:
-        result = _window(memory, placement).copy()
+        result = _make_window(memory, placement).copy()
     if real:
         result[np.isnan(result)] = np.nan
     return result
 
 
-def _window(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
+def _make_window(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
     """Return the array as a strided view of the memory."""
     assert placement.strides is not None
     part = memory[placement.base : placement.base + placement.words]

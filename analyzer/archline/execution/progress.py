@@ -19,19 +19,19 @@ _SMALL_STACK = 64 << 20
 _LARGE_STACK = 1 << 30
 
 
-def shows(progress: bool | None) -> bool:
+def is_progress_shown(progress: bool | None) -> bool:
     """Whether to show progress: as asked, or if standard error is a terminal."""
     return sys.stderr.isatty() if progress is None else progress
 
 
 @contextmanager
-def shown(name: str, state: Any, progress: bool | None) -> Iterator[None]:
+def show_progress(name: str, state: Any, progress: bool | None) -> Iterator[None]:
     """Show the steps of a run on standard error once it takes longer than two seconds."""
-    if not shows(progress):
+    if not is_progress_shown(progress):
         yield
         return
     done = threading.Event()
-    watcher = threading.Thread(target=_watch, args=(name, state, done), daemon=True)
+    watcher = threading.Thread(target=_watch_steps, args=(name, state, done), daemon=True)
     watcher.start()
     try:
         yield
@@ -40,7 +40,7 @@ def shown(name: str, state: Any, progress: bool | None) -> Iterator[None]:
         watcher.join()
 
 
-def _watch(name: str, state: Any, done: threading.Event) -> None:
+def _watch_steps(name: str, state: Any, done: threading.Event) -> None:
     started = time.perf_counter()
     wrote = False
     while not done.wait(_PERIOD if wrote else DELAY):

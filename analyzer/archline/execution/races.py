@@ -42,7 +42,7 @@ def compiled_shadow() -> Words:
 
 
 @helper
-def find(parents: Words, task: int) -> int:
+def find_root(parents: Words, task: int) -> int:
     """Return the root of the task's bag."""
     while parents[task] != task:
         parents[task] = parents[parents[task]]
@@ -75,7 +75,7 @@ def compiled_new_task(mem: Any) -> int:
 def into_parallel(mem: Any, bag: int, task: int) -> int:
     """Put a task that ended into the P-bag `bag` (-1: an empty one) of its parent; return the bag."""
     parents = mem[MEM_PARENTS]
-    root = find(parents, task)
+    root = find_root(parents, task)
     if bag < 0:
         mem[MEM_BAGS][root] = PARALLEL
         return root
@@ -87,24 +87,24 @@ def into_parallel(mem: Any, bag: int, task: int) -> int:
 def into_serial(mem: Any, bag: int, task: int) -> int:
     """Empty the P-bag into the S-bag of the running task, which has waited for it; return the empty bag, -1."""
     if bag >= 0:
-        mem[MEM_PARENTS][bag] = find(mem[MEM_PARENTS], task)
+        mem[MEM_PARENTS][bag] = find_root(mem[MEM_PARENTS], task)
     return -1
 
 
 @helper
-def exclude(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
+def report_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
     """Report a race if the access of an entry of the shadow is parallel to the running task."""
     accessor = shadow[entry]
-    if accessor > 0 and accessor != task + 1 and bags[find(parents, accessor - 1)] == PARALLEL:
+    if accessor > 0 and accessor != task + 1 and bags[find_root(parents, accessor - 1)] == PARALLEL:
         state[OTHER_SITE] = shadow[entry + 1]
         fail(state, site)
 
 
 @helper
-def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
+def remember_access(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
     """Remember the running task, unless the remembered one is parallel to it."""
     accessor = shadow[entry]
-    if accessor != task + 1 and (accessor == 0 or bags[find(parents, accessor - 1)] == SERIAL):
+    if accessor != task + 1 and (accessor == 0 or bags[find_root(parents, accessor - 1)] == SERIAL):
         shadow[entry] = task + 1
         shadow[entry + 1] = site
 
@@ -113,18 +113,18 @@ def keep(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site
 def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task reads an element."""
     entry = SHADOW * address
-    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
-    exclude(state, shadow, parents, bags, entry + ATOMIC, task, site)
-    keep(shadow, parents, bags, entry + READER, task, site)
+    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    report_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
+    remember_access(shadow, parents, bags, entry + READER, task, site)
 
 
 @helper
 def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task writes an element."""
     entry = SHADOW * address
-    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
-    exclude(state, shadow, parents, bags, entry + READER, task, site)
-    exclude(state, shadow, parents, bags, entry + ATOMIC, task, site)
+    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    report_race(state, shadow, parents, bags, entry + READER, task, site)
+    report_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
     shadow[entry + WRITER] = task + 1
     shadow[entry + WRITER + 1] = site
 
@@ -133,6 +133,6 @@ def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address
 def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Check and remember that the running task updates an element atomically."""
     entry = SHADOW * address
-    exclude(state, shadow, parents, bags, entry + WRITER, task, site)
-    exclude(state, shadow, parents, bags, entry + READER, task, site)
-    keep(shadow, parents, bags, entry + ATOMIC, task, site)
+    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    report_race(state, shadow, parents, bags, entry + READER, task, site)
+    remember_access(shadow, parents, bags, entry + ATOMIC, task, site)

@@ -17,15 +17,15 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.binding import bind
 from archline.execution.cache import StrandLog, lru, optimal, streamed
-from archline.execution.codegen.scope import cost_symbols
+from archline.execution.codegen.scope import list_cost_symbols
 from archline.execution.codegen.writer import Options
-from archline.execution.data import generate
-from archline.execution.distributed import grid_shape, launch_on_grid, simulated
+from archline.execution.data import generate_arguments
+from archline.execution.distributed import find_grid_shape, launch_on_grid, make_simulated_attempt
 from archline.execution.externs import register_extern
-from archline.execution.launch import Finished, RunPlan, bound_sizes, counts_of, launch
-from archline.execution.memory import stored
-from archline.execution.mpi import on_ranks, sendable
-from archline.execution.mpiexec import JOB, OUTCOME, run_on_ranks, started_rank
+from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, counts_of, launch_run
+from archline.execution.memory import fetch_array
+from archline.execution.mpi import make_rank_attempt, make_sendable
+from archline.execution.mpiexec import JOB, OUTCOME, find_rank, run_on_ranks
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
@@ -76,25 +76,25 @@ def execute(
     """
     line = _check_cache(cache, line)
     _check_engine(algorithm, engine)
-    symbols = frozenset(cost_symbols(module.externs.values())) | MACHINE
+    symbols = frozenset(list_cost_symbols(module.externs.values())) | MACHINE
     bound = bind(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
     racing = races and has_parallelism(module, algorithm)
     streams = cache is not None and cache.policy == "lru" and not (trace or events)
-    options = Options(False, tracing, racing, events, streamed.operator(line) if streams else "")
+    options = Options(False, tracing, racing, events, streamed.choose_line_operator(line) if streams else "")
     _check_path(algorithm, engine, path)
     plan = RunPlan(module, algorithm, bound, line, cache, options, progress, prices, path)
     if not algorithm.grid:
-        return _result(plan, launch(plan, compiled, steps), trace)
+        return _make_result(plan, launch_run(plan, compiled, steps), trace)
     if tracing:
         message = f"`{algorithm.name}` runs on a grid of processors, whose io is not counted"
         raise error(rules.BAD_CACHE, message, span=algorithm.name_span, hint="run what it calls with a cache")
-    shape = grid_shape(algorithm, bound_sizes(plan), bound.symbols.get("P"))
+    shape = find_grid_shape(algorithm, collect_sizes(plan), bound.symbols.get("P"))
     _check_local(plan, math.prod(shape))
     if engine == "simulated":
-        return launch_on_grid(plan, shape, compiled, simulated(shape), steps)
-    if started_rank() is not None:
-        return launch_on_grid(plan, shape, compiled, on_ranks(shape, timeout))
+        return launch_on_grid(plan, shape, compiled, make_simulated_attempt(shape), steps)
+    if find_rank() is not None:
+        return launch_on_grid(plan, shape, compiled, make_rank_attempt(shape, timeout))
     rank_options = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, rank_options)
 
@@ -103,7 +103,7 @@ MAX_TRIED = 1_000_000
 """A trial run stops after this many steps of a processor: a loop may have 2^31 iterations before a fault."""
 
 
-def tried(
+def try_run(
     module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIED
 ) -> Run | Diagnostic | None:
     """Run as plain Python on generated data; return the result, or the error that stopped it; None without such data.
@@ -112,10 +112,10 @@ def tried(
     """
     values = {**dict.fromkeys(module.signatures[algorithm].indices, 0), **sizes}
     try:
-        data = generate(module, algorithm, values)
+        data = generate_arguments(module, algorithm, values)
     except ArchlineError:
         return None
-    data |= dict.fromkeys(cost_symbols(module.externs.values()), 1)
+    data |= dict.fromkeys(list_cost_symbols(module.externs.values()), 1)
     try:
         return execute(module, algorithm, data, compiled=False, progress=False, steps=steps)
     except ArchlineError as stopped:
@@ -164,14 +164,14 @@ def _check_cache(cache: Cache | None, line: int) -> int:
     return int(cache.L)
 
 
-def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
+def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
     streams = finished.program.options.streams
     traced = _trace(finished, plan.line) if plan.options.trace and not streams else None
     written = [parameter for parameter in plan.algorithm.parameters if parameter.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
     if streams:
-        simulated_cache = streamed.outcome(finished.memory)
+        simulated_cache = streamed.make_result(finished.memory)
         counts = counts.with_cache(simulated_cache.io, simulated_cache.writebacks, plan.line)
     if plan.cache is not None and traced is not None:
         started = time.perf_counter()
@@ -181,11 +181,11 @@ def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
         cache_seconds = time.perf_counter() - started
     return Run(
         counts,
-        {parameter.name: stored(plan.bound, parameter.name, finished.memory) for parameter in written},
+        {parameter.name: fetch_array(plan.bound, parameter.name, finished.memory) for parameter in written},
         finished.value,
-        bound_sizes(plan),
+        collect_sizes(plan),
         traced if keep_trace or plan.options.events else None,
-        _events(finished, plan) if plan.options.events else None,
+        _make_log(finished, plan) if plan.options.events else None,
         finished.program.options.compiled,
         finished.seconds,
         finished.compile_seconds,
@@ -193,7 +193,7 @@ def _result(plan: RunPlan, finished: Finished, keep_trace: bool) -> Run:
     )
 
 
-def _trace(finished: Finished, line: int) -> Trace:
+def _trace(finished: FinishedRun, line: int) -> Trace:
     entries = finished.memory.arrays[MEM_TRACE]
     count = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
     packed: NDArray[Any] = np.asarray(entries[:count], None if len(entries) else np.int64)
@@ -204,7 +204,7 @@ def _trace(finished: Finished, line: int) -> Trace:
     return Trace(packed // (2 * line), writes)
 
 
-def _events(finished: Finished, plan: RunPlan) -> StrandLog:
+def _make_log(finished: FinishedRun, plan: RunPlan) -> StrandLog:
     log = finished.memory.arrays[MEM_EVENTS]
     if not isinstance(log, list):
         log = log[: 3 * int(finished.memory.state[EVENTS])]
@@ -222,6 +222,6 @@ def run_rank(folder: str) -> None:
     try:
         outcome = execute(module, algorithm, arguments, engine="mpi", **options)
     except Exception as problem:
-        outcome = sendable(problem)
-    if started_rank() in (0, None):
+        outcome = make_sendable(problem)
+    if find_rank() in (0, None):
         Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

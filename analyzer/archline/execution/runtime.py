@@ -231,8 +231,8 @@ SHARED: tuple[Callable[..., Any], ...] = (
 )
 
 
-_PLAIN = {
-    **arithmetic.PLAIN,
+_PLAIN_FUNCTIONS = {
+    **arithmetic.PLAIN_FUNCTIONS,
     "exact_sqrt": plain_sqrt,
     "floor_sqrt": math.isqrt,
     "allocate": plain_allocate,
@@ -240,8 +240,8 @@ _PLAIN = {
     "new_task": races.plain_new_task,
     "new_shadow": races.plain_shadow,
 }
-_COMPILED = {
-    **arithmetic.COMPILED,
+_COMPILED_FUNCTIONS = {
+    **arithmetic.COMPILED_FUNCTIONS,
     "exact_sqrt": compiled_sqrt,
     "floor_sqrt": compiled_floor_sqrt,
     "allocate": compiled_allocate,
@@ -251,14 +251,14 @@ _COMPILED = {
 }
 
 
-ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN, "allocate": grid_allocate}
+ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN_FUNCTIONS, "allocate": grid_allocate}
 """Processors of a grid call these in place of compiled functions."""
 
 
-def namespace(compiled: bool) -> dict[str, Any]:
+def make_namespace(compiled: bool) -> dict[str, Any]:
     """Return the global names of generated code."""
     names: dict[str, Any] = {function.__name__: function for function in SHARED}
     names["StoppedError"] = StoppedError
     names["infinity"] = math.inf
     names["int64"] = np.int64
-    return {**names, **(_COMPILED if compiled else _PLAIN)}
+    return {**names, **(_COMPILED_FUNCTIONS if compiled else _PLAIN_FUNCTIONS)}

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.program import Generated
+from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.engine import report
 from archline.execution.grid import Processor, Step, Tag, Words
 from archline.execution.memory import Memory
@@ -24,7 +24,7 @@ from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Rule, counted, error
+from archline.language.diagnostics import ArchlineError, Rule, error, format_count
 from archline.records import record
 
 Program = Generator[Step, "Words | None", Any]
@@ -48,7 +48,7 @@ class Running:
 
     processor: Processor
     program: Program
-    code: Generated
+    code: GeneratedProgram
     memory: Memory
     amounts: dict[str, int]
     weights: NDArray[np.int64]
@@ -107,7 +107,7 @@ class Locations:
         return error(rule, message + where, span=shown, hint=hint)
 
 
-def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
+def begin_step(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """Return the letter that a step sends, and the share of it."""
     running.path.reach(step.site, step.called, step.to, step.source)
     values = running.spent()
@@ -118,7 +118,7 @@ def begin(running: Running, step: Step, links: Links) -> tuple[Letter | None, Va
     return (step.payload, values, origin), links.share(running.rank, step.to, words)
 
 
-def end(
+def end_step(
     running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
     """Return the words that a step received. Raises ArchlineError (AL532) if their number differs from the buffer's."""
@@ -129,8 +129,8 @@ def end(
     words = None if payload is None else len(payload)
     if words != step.words:
         here, there = places.named(running.rank), places.named(step.source)
-        message = f"{here} receives {_words(step.words)}, and {there} sends {_words(words)}"
-        raise places.failure(rules.MESSAGE_SIZE, message, places.span(site), called, _pairing(number))
+        message = f"{here} receives {_describe_words(step.words)}, and {there} sends {_describe_words(words)}"
+        raise places.failure(rules.MESSAGE_SIZE, message, places.span(site), called, _explain_pairing(number))
     received = links.share(running.rank, step.source, NO_BUFFER if words is None else words)
     if step.source != running.rank and words != 0:
         running.path.follow(values)
@@ -138,11 +138,11 @@ def end(
     return payload
 
 
-def _words(count: int | None) -> str:
-    return "a message without a buffer" if count is None else counted(count, "word")
+def _describe_words(count: int | None) -> str:
+    return "a message without a buffer" if count is None else format_count(count, "word")
 
 
-def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
+def find_stop(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
     """Return the reason why a processor stopped."""
     if isinstance(problem, ArchlineError):
         return problem
@@ -156,7 +156,7 @@ def stop_of(running: Running, problem: StoppedError | ArchlineError, places: Loc
     return int(state[SITE])
 
 
-def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
+def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Exception:
     """Return the error (AL533) if every processor has ended or is in this step, whose message nobody sends."""
     listed = []
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
@@ -166,17 +166,19 @@ def deadlock(waiting: Mapping[int, Step], places: Locations) -> Exception:
     more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
     first = waiting[min(waiting)]
     message = f"every processor waits: {', '.join(listed)}{more}"
-    return places.failure(rules.DEADLOCK, message, places.span(first.site), first.called, _pairing(first.tag[1]))
+    return places.failure(
+        rules.DEADLOCK, message, places.span(first.site), first.called, _explain_pairing(first.tag[1])
+    )
 
 
-def lost(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
+def make_lost_error(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
     """Return the error (AL534) for a message that its receiver never received."""
     site, called, number = origin
     message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
-    return places.failure(rules.LOST_MESSAGE, message, places.span(site), called, _pairing(number))
+    return places.failure(rules.LOST_MESSAGE, message, places.span(site), called, _explain_pairing(number))
 
 
-def _pairing(number: int) -> str | None:
+def _explain_pairing(number: int) -> str | None:
     """Explain which `send` and `receive` pair; an exchange pairs with itself."""
     k = number // 2
     return None if number % 2 else f"in the text, `send` {k} of an algorithm pairs with its `receive` {k}"
@@ -205,44 +207,44 @@ class _Simulation:
         while self._ready:
             running = self._processors[self._ready.popleft()]
             try:
-                self._advance(running)
+                self._advance_processor(running)
             except (StoppedError, ArchlineError) as problem:
-                stop = self._stops[running.rank] = stop_of(running, problem, self._places)
+                stop = self._stops[running.rank] = find_stop(running, problem, self._places)
                 if not isinstance(stop, Exception):
                     break
         if self._stops:
             return [self._stops[rank] for rank in sorted(self._stops)]
         if self._waiting:
-            raise deadlock({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
+            raise make_deadlock_error({rank: step for rank, (step, _) in self._waiting.items()}, self._places)
         for (_, sender, receiver), letters in self._mail.items():
-            raise lost(sender, receiver, letters[0][2], self._places)
+            raise make_lost_error(sender, receiver, letters[0][2], self._places)
         return []
 
-    def _advance(self, running: Running) -> None:
+    def _advance_processor(self, running: Running) -> None:
         """Advance a processor until it waits or ends."""
         rank = running.rank
-        answer = self._answer(running) if rank in self._waiting else None
+        answer = self._receive_answer(running) if rank in self._waiting else None
         try:
             while True:
                 step = running.program.send(answer)
-                letter, sent = begin(running, step, self._links)
+                letter, sent = begin_step(running, step, self._links)
                 if letter is not None and step.to is not None:
-                    self._post((step.tag, rank, step.to), letter)
+                    self._post_letter((step.tag, rank, step.to), letter)
                 self._waiting[rank] = (step, sent)
                 if step.source is not None and (step.tag, step.source, rank) not in self._mail:
                     self._expected.add((step.tag, step.source, rank))
                     return
-                answer = self._answer(running)
+                answer = self._receive_answer(running)
         except StopIteration as finished:
             running.end(finished.value)
 
-    def _post(self, address: Address, letter: Letter) -> None:
+    def _post_letter(self, address: Address, letter: Letter) -> None:
         self._mail.setdefault(address, deque()).append(letter)
         if address in self._expected:
             self._expected.remove(address)
             self._ready.append(address[2])
 
-    def _answer(self, running: Running) -> Words | None:
+    def _receive_answer(self, running: Running) -> Words | None:
         """Return the words that the waiting step of a processor received."""
         step, sent = self._waiting.pop(running.rank)
         letter = None
@@ -251,4 +253,4 @@ class _Simulation:
             letter = self._mail[address].popleft()
             if not self._mail[address]:
                 del self._mail[address]
-        return end(running, step, letter, sent, self._links, self._places)
+        return end_step(running, step, letter, sent, self._links, self._places)

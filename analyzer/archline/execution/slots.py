@@ -52,7 +52,7 @@ CAPACITY = 22
 """The maximum words that plain memory may grow to."""
 LINE_BY = 23
 """The divisor of an address where LRU is simulated during the run: the words of a line, or their logarithm."""
-LINES_MOST = 24
+MAX_LINES = 24
 """The lines that its cache holds; below, those it holds now, fetched and wrote back, and its place in the ring."""
 HELD = 25
 FETCHED = 26

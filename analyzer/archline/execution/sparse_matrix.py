@@ -49,21 +49,21 @@ class SparseMatrix:
     @property
     def nr(self) -> int:
         """The maximum number of entries in a row."""
-        return _longest(self.rows)
+        return _find_longest(self.rows)
 
     @property
     def nc(self) -> int:
         """The maximum number of entries in a column."""
-        return _longest(self.cols)
+        return _find_longest(self.cols)
 
     def csr(self) -> tuple[Integers, Integers, Reals]:
         """Return `(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
-        return _offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
+        return _count_offsets(self.rows, self.n), self.cols.copy(), self.values.copy()
 
     def csc(self) -> tuple[Integers, Integers, Reals]:
         """Return `(colptr[m+1], row[nz], val[nz])`: column j is at colptr[j]..colptr[j+1], in order of rows."""
         order = np.argsort(self.cols, kind="stable")
-        return _offsets(self.cols, self.m), self.rows[order], self.values[order]
+        return _count_offsets(self.cols, self.m), self.rows[order], self.values[order]
 
     def blocks(self, b: int, *, square: bool = False, zmorton: bool = False) -> BlockedMatrix:
         """Return the matrix in b x b blocks, padded with nothing to whole blocks.
@@ -89,9 +89,9 @@ class SparseMatrix:
         refuse_beyond_memory(needed, what, hint="take larger blocks")
         block = self.rows // b * block_cols + self.cols // b
         row, col = self.rows % b, self.cols % b
-        within = (_zmorton(row, col, b),) if zmorton else (col, row)
+        within = (_interleave_bits(row, col, b),) if zmorton else (col, row)
         order = np.lexsort((*within, block))
-        offsets = _offsets(block, block_rows * block_cols)
+        offsets = _count_offsets(block, block_rows * block_cols)
         return BlockedMatrix(b, block_rows, block_cols, offsets, row[order], col[order], self.values[order])
 
 
@@ -121,7 +121,7 @@ def refuse_beyond_memory(needed: int, what: str, *, path: str | None = None, hin
     """Raise ArchlineError (AL433) if `needed` bytes are more than the machine has available."""
     available = available_memory()
     if needed > available:
-        message = f"{what} would need about {_size(needed)} of memory; {_size(available)} are available"
+        message = f"{what} would need about {_format_size(needed)} of memory; {_format_size(available)} are available"
         raise error(rules.MATRIX_TOO_LARGE, message, path=path, hint=hint)
 
 
@@ -140,7 +140,7 @@ def available_memory() -> int:
         return 4 * 1024**3
 
 
-def _size(count: int) -> str:
+def _format_size(count: int) -> str:
     for unit in ("bytes", "KiB", "MiB", "GiB", "TiB", "PiB"):
         if count < 10 * 1024 or unit == "PiB":
             return f"{count} {unit}"
@@ -148,7 +148,7 @@ def _size(count: int) -> str:
     raise AssertionError("the loop ends at the largest unit")
 
 
-def _longest(indices: Integers) -> int:
+def _find_longest(indices: Integers) -> int:
     # By sorting, so that the memory taken depends on the entries and not on the sizes.
     if not len(indices):
         return 0
@@ -156,14 +156,14 @@ def _longest(indices: Integers) -> int:
     return int(counts.max())
 
 
-def _offsets(segments: Integers, count: int) -> Integers:
+def _count_offsets(segments: Integers, count: int) -> Integers:
     """Return `int64[count + 1]`: the numbers of entries in earlier segments."""
     offsets = np.zeros(count + 1, dtype=np.int64)
     np.cumsum(np.bincount(segments, minlength=count), out=offsets[1:])
     return offsets
 
 
-def _zmorton(row: Integers, col: Integers, b: int) -> Integers:
+def _interleave_bits(row: Integers, col: Integers, b: int) -> Integers:
     """Return the place of (row, col) in a b x b square by quadrants: their bits interleaved, the row's above."""
     key = np.zeros(len(row), dtype=np.int64)
     for bit in range(b.bit_length() - 1):

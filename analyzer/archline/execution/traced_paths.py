@@ -41,7 +41,7 @@ class PathPiece:
     amount: int | Fraction
 
 
-class _Traced(tuple[int, ...]):
+class _TracedValues(tuple[int, ...]):
     """The values of a path with its last piece."""
 
     last: Piece | None
@@ -64,14 +64,14 @@ class TracedPath(CriticalPath):
 
     def compute(self, flops: int, work: int) -> Values:
         before = self.values[self._place]
-        traced = _Traced(super().compute(flops, work))
-        self._note(None, before)
+        traced = _TracedValues(super().compute(flops, work))
+        self._note_piece(None, before)
         traced.last = self.last
         return traced
 
     def follow(self, sender: Values) -> None:
         if sender[self._place] > self.values[self._place]:
-            assert isinstance(sender, _Traced)
+            assert isinstance(sender, _TracedValues)
             self.last = sender.last
         super().follow(sender)
 
@@ -82,15 +82,15 @@ class TracedPath(CriticalPath):
         # The time weighs several metrics: there both partners count.
         out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NOTHING
                      for values in (sent, received))  # fmt: skip
-        self._note((to if out >= back else None, source if back >= out else None), before)
+        self._note_piece((to if out >= back else None, source if back >= out else None), before)
 
-    def _note(self, partners: Partners | None, before: int) -> None:
+    def _note_piece(self, partners: Partners | None, before: int) -> None:
         amount = self.values[self._place] - before
         if amount:
             self.last = (self.last, self._rank, self._site, self._called, partners, amount)
 
 
-def pieces(
+def list_pieces(
     paths: Sequence[CriticalPath], metric: str, places: Locations, calls: Mapping[int, s.Node]
 ) -> tuple[PathPiece, ...]:
     """Return the pieces of the longest path in the traced metric, from its beginning; `calls` by their numbers."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archline.expr import tree as s
 from archline.expr.values import fold
 
-CHUNK = 2**13
+POINTS_PER_CHUNK = 2**13
 """Points that are evaluated at a time, so that operands stay in a core's cache."""
 Array: TypeAlias = NDArray[np.float64]
 _BINARY: Mapping[str, Callable[..., Any]] = {
@@ -24,7 +24,7 @@ _UNARY: Mapping[str, Callable[..., Any]] = {"sqrt": np.sqrt, "log2": np.log2, "f
 
 
 @dataclass
-class Compiled:
+class ArrayFormulas:
     """Formulas compiled for arrays of their names; call it with a number or an array for each name."""
 
     names: tuple[str, ...]
@@ -40,12 +40,12 @@ class Compiled:
         columns = {name: np.broadcast_to(array, shape).ravel() for name, array in arrays.items() if array.ndim}
         outputs = {name: np.empty(length) for name in self.results}
         buffers: dict[int, Array] = {}
-        for start in range(0, length, CHUNK):
-            stop = min(start + CHUNK, length)
+        for start in range(0, length, POINTS_PER_CHUNK):
+            stop = min(start + POINTS_PER_CHUNK, length)
             chunk: dict[str, Any] = {name: array[start:stop] for name, array in columns.items()}
             slots = self._run({**scalars, **chunk}, buffers, stop - start)
             for name, place in self.results.items():
-                outputs[name][start:stop] = _operand(place, slots)
+                outputs[name][start:stop] = _operand_value(place, slots)
         return {name: array.reshape(shape) for name, array in outputs.items()}
 
     def _run(self, names: Mapping[str, Any], buffers: dict[int, Array], length: int) -> list[Any]:
@@ -54,7 +54,7 @@ class Compiled:
             if operation == "name":
                 slots.append(names[places[0]])
                 continue
-            operands = [_operand(place, slots) for place in places]
+            operands = [_operand_value(place, slots) for place in places]
             function = _UNARY.get(operation) or _BINARY[operation]
             if not any(isinstance(operand, np.ndarray) for operand in operands):
                 slots.append(float(function(*operands)))
@@ -65,16 +65,16 @@ class Compiled:
         return slots
 
 
-def _operand(place: Any, slots: Sequence[Any]) -> Any:
+def _operand_value(place: Any, slots: Sequence[Any]) -> Any:
     return slots[place] if isinstance(place, int) else place
 
 
-def compiled(formulas: Mapping[str, s.Expr]) -> Compiled:
+def compile_formulas(formulas: Mapping[str, s.Expr]) -> ArrayFormulas:
     """Compile named formulas for arrays of the names that occur in them."""
     builder = _Builder()
     results = {name: fold(expr, builder) for name, expr in formulas.items()}
     names = tuple(dict.fromkeys(places[0] for operation, places in builder.steps if operation == "name"))
-    return Compiled(names, builder.steps, results)
+    return ArrayFormulas(names, builder.steps, results)
 
 
 class _Builder:
@@ -84,7 +84,7 @@ class _Builder:
         self.steps: list[tuple[str, tuple[Any, ...]]] = []
         self._known: dict[tuple[str, tuple[Any, ...]], int] = {}
 
-    def _step(self, operation: str, *places: Any) -> Any:
+    def _add_step(self, operation: str, *places: Any) -> Any:
         if operation != "name" and all(isinstance(place, float) for place in places):
             function = _UNARY.get(operation) or _BINARY[operation]
             return float(function(*places))
@@ -98,23 +98,23 @@ class _Builder:
         return float(value)
 
     def name(self, name: s.Name) -> Any:
-        return self._step("name", name.id)
+        return self._add_step("name", name.id)
 
     def negated(self, value: Any, expr: s.Unary) -> Any:
-        return self._step("*", -1.0, value)
+        return self._add_step("*", -1.0, value)
 
     def binary(self, op: str, left: Any, right: Any, expr: s.Binary) -> Any:
         if op == "^" and right in (2.0, 3.0):
-            square = self._step("*", left, left)
-            return square if right == 2.0 else self._step("*", square, left)
+            square = self._add_step("*", left, left)
+            return square if right == 2.0 else self._add_step("*", square, left)
         if op == "^" and right == 0.5:
-            return self._step("sqrt", left)
-        return self._step(op, left, right)
+            return self._add_step("sqrt", left)
+        return self._add_step(op, left, right)
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
         if function in _UNARY:
-            return self._step(function, values[0])
+            return self._add_step(function, values[0])
         result = values[0]
         for value in values[1:]:
-            result = self._step(function, result, value)
+            result = self._add_step(function, result, value)
         return result

@@ -15,7 +15,7 @@ DERIVED = s.Span(s.Source("<derived>", ""), 1, 1, 1, 1)
 ZERO, ONE = s.Integer(0, span=DERIVED), s.Integer(1, span=DERIVED)
 
 
-def joined(op: str, parts: Iterable[s.Expr]) -> s.Expr:
+def join_conditions(op: str, parts: Iterable[s.Expr]) -> s.Expr:
     """Join at least one condition by the operator `and` or `or`."""
     return reduce(lambda left, right: binary(op, left, right), parts)
 
@@ -23,7 +23,7 @@ def joined(op: str, parts: Iterable[s.Expr]) -> s.Expr:
 def number(value: int | Fraction | fmpq) -> s.Expr:
     """Make a rational number: an integer, or a quotient of two."""
     if isinstance(value, int):
-        return negated(number(-value)) if value < 0 else s.Integer(value, span=DERIVED)
+        return negate_expression(number(-value)) if value < 0 else s.Integer(value, span=DERIVED)
     above, below = value.as_integer_ratio() if isinstance(value, Fraction) else (int(value.p), int(value.q))
     return number(above) if below == 1 else binary("/", number(above), number(below))
 
@@ -43,18 +43,18 @@ def binary(op: str, left: s.Expr, right: s.Expr) -> s.Binary:
     return s.Binary(op, left, right, span=DERIVED)
 
 
-def least(names: Iterable[str], value: int) -> tuple[s.Binary, ...]:
+def lower_bound_facts(names: Iterable[str], value: int) -> tuple[s.Binary, ...]:
     """Return the facts that names are at least a number."""
     return tuple(binary(">=", name(size), number(value)) for size in names)
 
 
-def negated(expr: s.Expr) -> s.Expr:
+def negate_expression(expr: s.Expr) -> s.Expr:
     """Return the negative of an expression, with the sign before its first factor."""
     match expr:
         case s.Unary(op="-", operand=operand):
             return operand
         case s.Binary(op="*" | "/", left=left):
-            return replace(expr, left=negated(left))
+            return replace(expr, left=negate_expression(left))
         case _:
             return s.Unary("-", expr, span=DERIVED)
 
@@ -64,16 +64,16 @@ def product(factors: Sequence[s.Expr]) -> s.Expr:
     return reduce(lambda left, right: binary("*", left, right), factors) if factors else ONE
 
 
-def quotient(above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
+def divide_products(above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
     """Return a product of factors divided by another one."""
     return binary("/", product(above), product(below)) if below else product(above)
 
 
-def multiple(times: fmpq, above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
+def rational_multiple(times: fmpq, above: Sequence[s.Expr], below: Sequence[s.Expr]) -> s.Expr:
     """Return a positive rational times a quotient of products: `3*n^2/(2*m)`."""
     top = [number(int(times.p))] if times.p != 1 else []
     bottom = [number(int(times.q))] if times.q != 1 else []
-    return quotient([*top, *above], [*bottom, *below])
+    return divide_products([*top, *above], [*bottom, *below])
 
 
 def power(base: s.Expr, exponent: s.Expr) -> s.Expr:
@@ -87,10 +87,10 @@ def power(base: s.Expr, exponent: s.Expr) -> s.Expr:
             return binary("^", base, exponent)
 
 
-def total(terms: Iterable[tuple[bool, s.Expr]]) -> s.Expr:
+def sum_terms(terms: Iterable[tuple[bool, s.Expr]]) -> s.Expr:
     """Return the sum of terms, each with a flag that it is subtracted; 0 without terms."""
     result: s.Expr | None = None
     for minus, term in terms:
-        signed = negated(term) if minus else term
+        signed = negate_expression(term) if minus else term
         result = signed if result is None else binary("-" if minus else "+", result, term)
     return result or ZERO

@@ -32,7 +32,7 @@ class UndefinedError(EvaluationError):
     """An expression certainly has no value at a point: it divides by 0, or a root or logarithm is not real."""
 
 
-def _undefined(message: str, certain: bool) -> EvaluationError:
+def _make_error(message: str, certain: bool) -> EvaluationError:
     return (UndefinedError if certain else EvaluationError)(message)
 
 
@@ -86,7 +86,7 @@ class Interval:
 
     def __truediv__(self, other: Interval) -> Interval:
         if other.lower <= 0 <= other.upper:
-            raise _undefined("division by zero", other.exact)
+            raise _make_error("division by zero", other.exact)
         return self * Interval(1 / other.upper, 1 / other.lower)
 
     def __abs__(self) -> Interval:
@@ -104,7 +104,7 @@ class Interval:
         """Return a power; raises EvaluationError if it is too long, or has a base <= 0 and a fraction as exponent."""
         if exponent.exact and exponent.lower.denominator == 1:
             number = int(exponent.lower)
-            if abs(number) * max(map(_bits, (self.lower, self.upper))) > MAX_BITS:
+            if abs(number) * max(map(_bit_length, (self.lower, self.upper))) > MAX_BITS:
                 raise EvaluationError(f"the power has more than {MAX_BITS} bits")
             if number < 0:
                 return Interval.of(1) / self.power(-exponent)
@@ -114,18 +114,20 @@ class Interval:
         if exponent.lower == exponent.upper == Fraction(1, 2):
             return self.function("sqrt")
         if self.lower <= 0:
-            raise _undefined("a power of this kind needs a positive base", self.upper < 0)
+            raise _make_error("a power of this kind needs a positive base", self.upper < 0)
         corners = [
-            _real_power(base, power) for base in {self.lower, self.upper} for power in {exponent.lower, exponent.upper}
+            _enclose_power(base, power)
+            for base in {self.lower, self.upper}
+            for power in {exponent.lower, exponent.upper}
         ]
         return Interval(min(corner.lower for corner in corners), max(corner.upper for corner in corners))
 
     def function(self, name: str) -> Interval:
         """Return sqrt, log2, floor or ceil of the number, which are all monotone. Raises EvaluationError."""
         if name == "sqrt" and self.lower < 0:
-            raise _undefined("square root of a negative number", self.upper < 0)
+            raise _make_error("square root of a negative number", self.upper < 0)
         if name == "log2" and self.lower <= 0:
-            raise _undefined("logarithm of a number that is not positive", self.upper <= 0)
+            raise _make_error("logarithm of a number that is not positive", self.upper <= 0)
         low = _FUNCTIONS[name](self.lower)
         return low if self.exact else Interval(low.lower, _FUNCTIONS[name](self.upper).upper)
 
@@ -134,7 +136,7 @@ class Interval:
         return Interval(self.lower * factor, self.upper * factor)
 
 
-def around(value: float) -> Interval:
+def enclose_float(value: float) -> Interval:
     """Return an enclosure of the exact result of a function of the C library that returned `value`."""
     centre = Fraction(value)
     margin = max(abs(centre), Fraction(1)) * _RELATIVE_ERROR
@@ -145,16 +147,16 @@ def exact_root(value: Fraction, degree: int = 2) -> Fraction | None:
     """Return the root of a number >= 0 if it is rational; None also for degrees above MAX_DEGREE."""
     if degree > MAX_DEGREE:
         return None
-    top, bottom = (_whole_root(part, degree) for part in (value.numerator, value.denominator))
+    top, bottom = (_integer_root(part, degree) for part in (value.numerator, value.denominator))
     return None if top is None or bottom is None else Fraction(top, bottom)
 
 
-def _bits(value: Fraction) -> int:
+def _bit_length(value: Fraction) -> int:
     """Return the length of a number; 0 for -1, 0 and 1, whose powers do not grow."""
     return 0 if value in (-1, 0, 1) else max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
-def _whole_root(value: int, degree: int) -> int | None:
+def _integer_root(value: int, degree: int) -> int | None:
     if degree == 2:
         root = math.isqrt(value)
         return root if root * root == value else None
@@ -168,7 +170,7 @@ def _whole_root(value: int, degree: int) -> int | None:
     return low if low**degree == value else None
 
 
-def _sqrt(value: Fraction) -> Interval:
+def _enclose_sqrt(value: Fraction) -> Interval:
     exact = exact_root(value)
     if exact is not None:
         return Interval.of(exact)
@@ -177,27 +179,27 @@ def _sqrt(value: Fraction) -> Interval:
     return Interval(Fraction(root, scale), Fraction(root + 1, scale))
 
 
-def _log2(value: Fraction) -> Interval:
+def _enclose_log2(value: Fraction) -> Interval:
     top, bottom = value.numerator, value.denominator
     if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
         return Interval.of(top.bit_length() - bottom.bit_length())
-    return around(math.log2(top)) - around(math.log2(bottom))
+    return enclose_float(math.log2(top)) - enclose_float(math.log2(bottom))
 
 
 _FUNCTIONS: Mapping[str, Callable[[Fraction], Interval]] = {
-    "sqrt": _sqrt,
-    "log2": _log2,
+    "sqrt": _enclose_sqrt,
+    "log2": _enclose_log2,
     "floor": lambda value: Interval.of(math.floor(value)),
     "ceil": lambda value: Interval.of(math.ceil(value)),
 }
 
 
-def _real_power(base: Fraction, exponent: Fraction) -> Interval:
+def _enclose_power(base: Fraction, exponent: Fraction) -> Interval:
     """Enclose a positive number to a rational power. Raises EvaluationError beyond 2^1000."""
     root = exact_root(base, exponent.denominator)
     if root is not None:
         return Interval.of(root).power(Interval.of(exponent.numerator))
-    power = _log2(base) * Interval.of(exponent)
+    power = _enclose_log2(base) * Interval.of(exponent)
     if max(abs(power.lower), abs(power.upper)) > 1000:
         raise EvaluationError("the power is too large or too small")
     low, high = (Fraction(2.0 ** float(end)) for end in (power.lower, power.upper))

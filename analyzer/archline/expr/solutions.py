@@ -16,14 +16,14 @@ from types import MappingProxyType
 
 from archline.expr import tree as s
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import ends, evaluate, evaluate_static, holds
+from archline.expr.values import bounds_of_value, evaluate, evaluate_fact, evaluate_static
 from archline.records import memoised, record
 
 MAX_VISITS, MAX_MISSES = 800, 12
 """The values that are tried for one solution, and the failures in a row after which a search for points ends."""
-NEAREST_VALUES, STEPS = 3, 40
+NEAREST_VALUES, MAX_LINEAR_STEPS = 3, 40
 """The values on each side of a requested one that are tried first, and in the end."""
-DOUBLINGS, LEVELS = 70, 5
+MAX_DOUBLINGS, MAX_EXPONENT_DOUBLINGS = 70, 5
 """How often the distance is doubled; for powers the distance of exponents."""
 Point = Mapping[str, int]
 Test = Callable[[Point], bool]
@@ -44,7 +44,7 @@ class _Bound:
     rest: s.Expr | None = None
 
 
-def _bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
+def _isolated_bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
     """Yield the names that are one side of a fact, and how it bounds each."""
     match fact:
         case s.Binary(op=op, left=left, right=right) if op in _SWAPPED:
@@ -67,7 +67,9 @@ def _bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
 def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
     """Return the sizes that facts set, such as `n == 64`."""
     sizes: dict[str, int] = {}
-    for name, bound in (pair for fact in facts for part in s.conjuncts(fact) for pair in _bounds(part)):
+    for name, bound in (
+        pair for fact in facts for part in s.iterate_conjuncts(fact) for pair in _isolated_bounds(part)
+    ):
         if bound.relation == "==":
             with suppress(EvaluationError):
                 sizes[name] = evaluate_static(bound.value, sizes)
@@ -90,21 +92,24 @@ class SizeSearch:
 
     @cached_property
     def _parts(self) -> list[s.Fact]:
-        return [part for fact in self.facts for part in s.conjuncts(fact)]
+        return [part for fact in self.facts for part in s.iterate_conjuncts(fact)]
 
     @cached_property
     def _tests(self) -> list[tuple[frozenset[str], Test]]:
         return [
-            *((s.names(part), _test(part, self.on_path or s.names(part) <= set(self.names))) for part in self._parts),
+            *(
+                (s.names(part), _make_test(part, self.on_path or s.names(part) <= set(self.names)))
+                for part in self._parts
+            ),
             *self.tests,
         ]
 
     @memoised
-    def _order(self, known: frozenset[str]) -> list[tuple[str, list[_Bound], list[Test]]]:
+    def _choose_order(self, known: frozenset[str]) -> list[tuple[str, list[_Bound], list[Test]]]:
         """Return the unknown names in the order of choice, with the bounds of each and the tests possible then."""
         bounds: dict[str, list[_Bound]] = {name: [] for name in self.names}
         for part in self._parts:
-            for name, bound in _bounds(part):
+            for name, bound in _isolated_bounds(part):
                 bounds.get(name, []).append(bound)
         names = self.names if self.on_path else sorted(self.names, key=lambda name: (name != "L", name == "Z"))
         left = [name for name in names if name not in known]
@@ -149,7 +154,7 @@ class SizeSearch:
 
     def solve(self, draw: Draw, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """Return a solution near values that are drawn one after the other; sizes of `start` are fixed."""
-        order, visits = self._order(frozenset(start)), MAX_VISITS
+        order, visits = self._choose_order(frozenset(start)), MAX_VISITS
 
         def extend(place: int, point: dict[str, int]) -> dict[str, int] | None:
             if place == len(order):
@@ -187,14 +192,14 @@ class _Range:
         step, offset, base = 1, 0, None
         for bound in bounds:
             with suppress(EvaluationError):
-                low, high = ends(evaluate(bound.value, point))
+                low, high = bounds_of_value(evaluate(bound.value, point))
                 if bound.relation in (">=", ">", "=="):
                     lows.append(floor(low) + 1 if bound.relation == ">" else ceil(low))
                 if bound.relation in ("<=", "<", "=="):
                     highs.append(ceil(high) - 1 if bound.relation == "<" else floor(high))
                 if bound.relation == "|":
                     step = lcm(step, max(1, int(low)))
-                    offset = offset if bound.rest is None else int(ends(evaluate(bound.rest, point))[0])
+                    offset = offset if bound.rest is None else int(bounds_of_value(evaluate(bound.rest, point))[0])
                 base = int(low) if bound.relation == "^" else base
         return cls(max(lows, default=None), min(highs, default=None), step, offset, base)
 
@@ -204,7 +209,7 @@ class _Range:
         if low > high:
             return
         first = int(min(max(first, low), high))
-        start, minimum, maximum, at = self._numbered(first, low, high)
+        start, minimum, maximum, at = self._index_values(first, low, high)
 
         def fit(number: int) -> bool:
             return minimum <= number <= maximum and low <= at(number) <= high and fits(at(number))
@@ -219,7 +224,7 @@ class _Range:
             yield value
         for sign, limit in ((-1, start - minimum), (1, maximum - start)):
             before = NEAREST_VALUES - 1
-            for level in range(DOUBLINGS if self.base is None else LEVELS):
+            for level in range(MAX_DOUBLINGS if self.base is None else MAX_EXPONENT_DOUBLINGS):
                 beyond = after = int(min(NEAREST_VALUES << level, limit))
                 if beyond <= before:
                     break
@@ -230,9 +235,9 @@ class _Range:
                     any_found = True
                     yield at(start + sign * after)
                 before = beyond
-        yield from values_at(range(NEAREST_VALUES, STEPS))
+        yield from values_at(range(NEAREST_VALUES, MAX_LINEAR_STEPS))
 
-    def _numbered(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
+    def _index_values(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
         """Return the index of the value at a first one, the minimum and maximum index, and the value by index."""
         match self.base:
             case None:
@@ -248,7 +253,7 @@ class _Range:
                 return level, 0, inf if base > 1 else 0, lambda number: base**number
 
 
-def _test(fact: s.Fact, decided: bool) -> Test:
+def _make_test(fact: s.Fact, decided: bool) -> Test:
     """Return a test whether a fact holds at a point, evaluated once for all points with the same sizes in it.
 
     `decided`: the fact must be known to hold if all its sizes are given; otherwise it must not be known to be false.
@@ -257,7 +262,9 @@ def _test(fact: s.Fact, decided: bool) -> Test:
 
     @cache
     def is_possible(*values: int | None) -> bool:
-        truth = holds(fact, {name: value for name, value in zip(names, values, strict=True) if value is not None})
+        truth = evaluate_fact(
+            fact, {name: value for name, value in zip(names, values, strict=True) if value is not None}
+        )
         return truth is True or (truth is None and not (decided and None not in values))
 
     return lambda point: is_possible(*map(point.get, names))

@@ -19,30 +19,30 @@ _LEVELS = {
 
 def format_expression(expr: s.Expr) -> str:
     """Return the canonical text of an expression; parsing it gives a tree of equal structure."""
-    return _expression(expr, 0, tight=False)
+    return _format_at_level(expr, 0, tight=False)
 
 
 def format_fact(fact: s.Fact) -> str:
     """Return the canonical text of a fact."""
     match fact:
         case s.IsPower(value=value, base=base):
-            return f"{summand(value)} is power of {summand(base)}"
+            return f"{format_summand(value)} is power of {format_summand(base)}"
         case s.IsSquare(value=value):
-            return f"{summand(value)} is square"
+            return f"{format_summand(value)} is square"
         case s.Divides(divisor=divisor, value=value):
-            return f"{summand(divisor)} divides {summand(value)}"
+            return f"{format_summand(divisor)} divides {format_summand(value)}"
         case _:
             return format_expression(fact)
 
 
-def summand(expr: s.Expr) -> str:
+def format_summand(expr: s.Expr) -> str:
     """Write an expression where the grammar requires a `sum`: comparisons and looser forms are in brackets."""
-    return _expression(expr, SUM, tight=False)
+    return _format_at_level(expr, SUM, tight=False)
 
 
-def bound(expr: s.Expr) -> str:
+def format_bound(expr: s.Expr) -> str:
     """Write an expression next to `..` or `downto`, where sums are tight: `h+1..n`."""
-    return _expression(expr, 0, tight=True)
+    return _format_at_level(expr, 0, tight=True)
 
 
 def format_list(exprs: Iterable[s.Expr]) -> str:
@@ -99,67 +99,67 @@ def pieces_of(text: str) -> tuple[str, ...]:
     return text.pieces if isinstance(text, Phrase) else (text,) if text else ()
 
 
-def phrase(*parts: str) -> str:
+def join_phrases(*parts: str) -> str:
     """Concatenate texts, keeping their formulas."""
     pieces = tuple(piece for part in parts for piece in pieces_of(part))
     return pieces[0] if len(pieces) == 1 else Phrase(pieces)
 
 
-def joined(parts: Iterable[str], mark: str) -> str:
+def join_with_mark(parts: Iterable[str], mark: str) -> str:
     """Join texts by a mark, keeping their formulas."""
-    return phrase(*[piece for part in parts for piece in (mark, part)][1:])
+    return join_phrases(*[piece for part in parts for piece in (mark, part)][1:])
 
 
-def behind(relation: str, text: str) -> str:
+def prefix_relation(relation: str, text: str) -> str:
     """Prefix a formula or another text with a relation."""
     if isinstance(text, Formula):
         return Formula(text.tree, f"{relation} {text.relation}".rstrip())
-    return phrase(f"{relation} ", text)
+    return join_phrases(f"{relation} ", text)
 
 
-def conjunction(facts: Iterable[s.Fact]) -> str:
+def format_conjunction(facts: Iterable[s.Fact]) -> str:
     """Write the conjunction of facts: `n >= 2 and m >= 3`."""
-    parts = [conjunct for fact in facts for conjunct in s.conjuncts(fact)]
+    parts = [conjunct for fact in facts for conjunct in s.iterate_conjuncts(fact)]
     texts = map(Formula, parts)
     is_single = len(parts) == 1
-    return joined(
+    return join_with_mark(
         (
-            phrase("(", text, ")") if isinstance(part, s.Binary) and part.op == "or" and not is_single else text
+            join_phrases("(", text, ")") if isinstance(part, s.Binary) and part.op == "or" and not is_single else text
             for part, text in zip(parts, texts, strict=True)
         ),
         " and ",
     )
 
 
-def settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
+def format_settings(values: Iterable[tuple[str, s.Expr]]) -> list[str]:
     """Write sizes with their values: `n = 64`."""
     return [f"{name} = {format_expression(value)}" for name, value in values]
 
 
-def _expression(expr: s.Expr, least: int, *, tight: bool) -> str:
+def _format_at_level(expr: s.Expr, least: int, *, tight: bool) -> str:
     """Write an expression, in brackets if its level is below `least`. `tight`: sums without spaces."""
     match expr:
         case s.Unary(op=op):
             level = _NEGATION if op == "not" else _FACTOR
-            make = _unary
+            make = _format_unary
         case s.Binary(op=op):
             level = _LEVELS[op]
-            make = _binary
+            make = _format_binary
         case _:
-            return _atom(expr, tight=tight)
+            return _format_atom(expr, tight=tight)
     if level < least:
         return f"({make(expr, tight=False)})"
     return make(expr, tight=tight)
 
 
-def _unary(expr: s.Expr, *, tight: bool) -> str:
+def _format_unary(expr: s.Expr, *, tight: bool) -> str:
     assert isinstance(expr, s.Unary)
     if expr.op == "not":
-        return f"not {_expression(expr.operand, _NEGATION, tight=tight)}"
-    return f"-{_expression(expr.operand, _FACTOR, tight=tight)}"
+        return f"not {_format_at_level(expr.operand, _NEGATION, tight=tight)}"
+    return f"-{_format_at_level(expr.operand, _FACTOR, tight=tight)}"
 
 
-def _binary(expr: s.Expr, *, tight: bool) -> str:
+def _format_binary(expr: s.Expr, *, tight: bool) -> str:
     assert isinstance(expr, s.Binary)
     level = _LEVELS[expr.op]
     left, right = level, level + 1
@@ -173,13 +173,13 @@ def _binary(expr: s.Expr, *, tight: bool) -> str:
     first: s.Expr = expr
     while isinstance(first, s.Binary) and _LEVELS[first.op] == level and (first is expr or left == level):
         op = f" {first.op} " if level < SUM or (level == SUM and not tight) else first.op
-        parts += [_expression(first.right, right, tight=tight), op]
+        parts += [_format_at_level(first.right, right, tight=tight), op]
         first = first.left
-    parts.append(_expression(first, left, tight=tight))
+    parts.append(_format_at_level(first, left, tight=tight))
     return "".join(reversed(parts))
 
 
-def _atom(expr: s.Expr, *, tight: bool) -> str:
+def _format_atom(expr: s.Expr, *, tight: bool) -> str:
     match expr:
         case s.Integer(value=value):
             return str(value)
@@ -188,22 +188,22 @@ def _atom(expr: s.Expr, *, tight: bool) -> str:
         case s.Name(id=name):
             return name
         case s.Call(function=function, arguments=arguments, sizes=sizes):
-            parts = [*map(format_expression, arguments), *settings(sizes)]
+            parts = [*map(format_expression, arguments), *format_settings(sizes)]
             return f"{function}({', '.join(parts)})"
         case s.Element(array=array, subscripts=subscripts):
-            return f"{array}[{', '.join(_subscript(subscript, tight=tight) for subscript in subscripts)}]"
+            return f"{array}[{', '.join(_format_subscript(subscript, tight=tight) for subscript in subscripts)}]"
         case s.Reshape(base=base, shape=shape):
-            return f"{_expression(base, _ATOM, tight=False)} as [{format_list(shape)}]"
+            return f"{_format_at_level(base, _ATOM, tight=False)} as [{format_list(shape)}]"
         case s.Unary() | s.Binary():
             raise AssertionError(f"{type(expr).__name__} is not an atom")
 
 
-def _subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:
+def _format_subscript(subscript: s.Expr | s.Slice, *, tight: bool) -> str:
     if not isinstance(subscript, s.Slice):
-        return _expression(subscript, 0, tight=tight)
-    step = f" step {bound(subscript.step)}" if subscript.step is not None else ""
+        return _format_at_level(subscript, 0, tight=tight)
+    step = f" step {format_bound(subscript.step)}" if subscript.step is not None else ""
     if subscript.lo is None or subscript.hi is None:
         return f":{step}"
     if subscript.by_length:
         return f"{format_expression(subscript.lo)} ..+ {format_expression(subscript.hi)}{step}"
-    return f"{bound(subscript.lo)}..{bound(subscript.hi)}{step}"
+    return f"{format_bound(subscript.lo)}..{format_bound(subscript.hi)}{step}"

@@ -171,7 +171,7 @@ Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
 
 # Walks
 @cache
-def _inner(kind: type[Node]) -> tuple[str, ...]:
+def _fields_with_nodes(kind: type[Node]) -> tuple[str, ...]:
     """Return the fields of a kind of node that may contain nodes, last first."""
     bare = {declared.name for declared in fields(kind) if declared.type in ("str", "str | None", "int", "bool", "Span")}
     return tuple(declared.name for declared in reversed(fields(kind)) if declared.name not in bare)
@@ -184,7 +184,7 @@ def nodes(value: object) -> Iterator[Node]:
         part = pending.pop()
         if isinstance(part, Node):
             yield part
-            pending += [getattr(part, name) for name in _inner(type(part))]  # type: ignore[arg-type]
+            pending += [getattr(part, name) for name in _fields_with_nodes(type(part))]  # type: ignore[arg-type]
         elif isinstance(part, tuple):
             pending += part[::-1]
 
@@ -193,14 +193,14 @@ MAX_DEPTH = 200
 """The maximum nesting of expressions; a chain of operators counts one level for each operator."""
 
 
-def depth(root: object) -> int:
+def nesting_depth(root: object) -> int:
     """Return the nesting depth of a part of a program."""
     deepest, pending = 0, list[tuple[object, int]]([(root, 1)])
     while pending:
         part, level = pending.pop()
         if isinstance(part, Node):
             deepest = max(deepest, level)
-            pending += [(getattr(part, name), level + 1) for name in _inner(type(part))]  # type: ignore[arg-type]
+            pending += [(getattr(part, name), level + 1) for name in _fields_with_nodes(type(part))]  # type: ignore[arg-type]
         elif isinstance(part, tuple):
             pending += [(element, level) for element in part]
     return deepest
@@ -217,65 +217,67 @@ def names(value: object) -> frozenset[str]:
 
 
 @cache
-def _parts(kind: type[Node]) -> tuple[str, ...]:
+def _compared_fields(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 
-def structure(value: object) -> object:
+def structural_key(value: object) -> object:
     """Return the tree as nested tuples without spans, equal for two parts of the same meaning."""
     if isinstance(value, Node):
-        parts = (getattr(value, name) for name in _parts(type(value)))  # type: ignore[arg-type]
-        return (type(value).__name__, *(structure(part) for part in parts))
+        parts = (getattr(value, name) for name in _compared_fields(type(value)))  # type: ignore[arg-type]
+        return (type(value).__name__, *(structural_key(part) for part in parts))
     if isinstance(value, tuple):
-        return tuple(structure(part) for part in value)
+        return tuple(structural_key(part) for part in value)
     return value
 
 
-def same(left: Node | None, right: Node | None) -> bool:
+def has_same_structure(left: Node | None, right: Node | None) -> bool:
     """Test whether two parts of programs have the same structure."""
-    return left is right or (left is not None and right is not None and structure(left) == structure(right))
+    return left is right or (left is not None and right is not None and structural_key(left) == structural_key(right))
 
 
 # Rewriting
-def rewritten(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
+def rewrite_parts(expr: Expr, change: Callable[[Expr], Expr | None]) -> Expr:
     """Replace parts of an expression by what `change` returns, outermost first; a part stays if it returns None."""
     replacement = change(expr)
     if replacement is not None:
         return replacement
     match expr:
         case Unary(operand=operand):
-            return replace(expr, operand=rewritten(operand, change))
+            return replace(expr, operand=rewrite_parts(operand, change))
         case Binary(left=left, right=right):
-            return replace(expr, left=rewritten(left, change), right=rewritten(right, change))
+            return replace(expr, left=rewrite_parts(left, change), right=rewrite_parts(right, change))
         case Call(arguments=arguments, sizes=sizes):
-            changed = tuple((name, rewritten(value, change)) for name, value in sizes)
-            return replace(expr, arguments=tuple(rewritten(argument, change) for argument in arguments), sizes=changed)
+            changed = tuple((name, rewrite_parts(value, change)) for name, value in sizes)
+            return replace(
+                expr, arguments=tuple(rewrite_parts(argument, change) for argument in arguments), sizes=changed
+            )
         case Integer() | Real() | Name() | Element() | Reshape():
             return expr
 
 
-def substituted(expr: Expr, values: Mapping[str, Expr]) -> Expr:
+def substitute_names(expr: Expr, values: Mapping[str, Expr]) -> Expr:
     """Replace names in an expression by values."""
-    return rewritten(expr, lambda part: values.get(part.id) if isinstance(part, Name) else None)
+    return rewrite_parts(expr, lambda part: values.get(part.id) if isinstance(part, Name) else None)
 
 
-def substituted_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
+def substitute_in_fact(fact: Fact, values: Mapping[str, Expr]) -> Fact:
     """Replace names in a fact by values."""
     match fact:
         case IsPower(value=value, base=base):
-            return replace(fact, value=substituted(value, values), base=substituted(base, values))
+            return replace(fact, value=substitute_names(value, values), base=substitute_names(base, values))
         case IsSquare(value=value):
-            return replace(fact, value=substituted(value, values))
+            return replace(fact, value=substitute_names(value, values))
         case Divides(divisor=divisor, value=value):
-            return replace(fact, divisor=substituted(divisor, values), value=substituted(value, values))
+            return replace(fact, divisor=substitute_names(divisor, values), value=substitute_names(value, values))
         case _:
-            return substituted(fact, values)
+            return substitute_names(fact, values)
 
 
-def conjuncts(fact: Fact) -> Iterator[Fact]:
+def iterate_conjuncts(fact: Fact) -> Iterator[Fact]:
     """Yield the facts that a fact joins by `and`."""
     if isinstance(fact, Binary) and fact.op == "and":
-        yield from (*conjuncts(fact.left), *conjuncts(fact.right))
+        yield from (*iterate_conjuncts(fact.left), *iterate_conjuncts(fact.right))
     else:
         yield fact
 
@@ -291,7 +293,7 @@ def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
                 pass
 
 
-def stated_least(facts: Iterable[Fact]) -> dict[str, int]:
+def stated_minima(facts: Iterable[Fact]) -> dict[str, int]:
     """Return the minimum values of sizes that facts compare with a number."""
     minima: dict[str, int] = {}
     for fact in facts:
@@ -306,19 +308,19 @@ def stated_least(facts: Iterable[Fact]) -> dict[str, int]:
     return minima
 
 
-def divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
+def find_divisions(expr: Expr, rounded: bool = False) -> Iterator[Binary | Call]:
     """Yield the parts of an expression of sizes that must be integers; `floor` and `ceil` allow fractions inside."""
     match expr:
         case Binary(op=op, left=left, right=right):
-            yield from (*divisions(left), *divisions(right))
+            yield from (*find_divisions(left), *find_divisions(right))
             if op in ("//", "%") or (op == "/" and not rounded):
                 yield expr
         case Call(function=function, arguments=arguments):
             for argument in arguments:
-                yield from divisions(argument, function in ("floor", "ceil"))
+                yield from find_divisions(argument, function in ("floor", "ceil"))
             if function in ("log2", "sqrt") and not rounded:
                 yield expr
         case Unary(operand=operand):
-            yield from divisions(operand)
+            yield from find_divisions(operand)
         case Integer() | Real() | Name() | Element() | Reshape():
             pass

@@ -16,7 +16,7 @@ from operator import add, mul, sub, truediv
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from archline.expr import tree as s
-from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, UndefinedError, around, exact_root
+from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, UndefinedError, enclose_float, exact_root
 from archline.expr.tree import defined_sizes
 
 T = TypeVar("T")
@@ -49,12 +49,12 @@ def fold(expr: s.Expr, domain: Domain[T]) -> T:
         case s.Call(function=function, arguments=arguments) if arguments:
             return domain.call(function, [fold(argument, domain) for argument in arguments], expr)
         case s.Real(text=text):
-            return domain.number(decimal(text, expr), expr)
+            return domain.number(parse_decimal(text, expr), expr)
         case s.Unary() | s.Call() | s.Element() | s.Reshape():
             raise EvaluationError("not an expression in sizes", expr)
 
 
-def decimal(text: str, expr: s.Expr) -> Fraction:
+def parse_decimal(text: str, expr: s.Expr) -> Fraction:
     """Return the value of a decimal. Raises EvaluationError if it is too long to write down."""
     exponent = text.lower().partition("e")[2]
     huge = len(exponent) > 6 or abs(int(exponent or "0")) > MAX_DECIMAL_EXPONENT
@@ -71,7 +71,7 @@ Rounds: TypeAlias = Callable[[s.Expr], bool]
 
 def evaluate(expr: s.Expr, point: Point, rounds: Rounds | None = None) -> Value:
     """Return the value of an expression at a point; `/` is division of rationals. Raises EvaluationError."""
-    return _Exact(point, False, rounds).value(expr)
+    return _ExactDomain(point, False, rounds).value(expr)
 
 
 def evaluate_static(expr: s.Expr, point: Point) -> int:
@@ -79,7 +79,7 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
 
     Raises EvaluationError if a `/` does not divide, a `log2` or `sqrt` is not an integer, or a name has no value.
     """
-    value = _Exact(point, strict=True).value(expr)
+    value = _ExactDomain(point, strict=True).value(expr)
     if not isinstance(value, int):
         raise EvaluationError("the value is not an integer", expr)
     return value
@@ -98,32 +98,32 @@ def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
     return sizes
 
 
-def holds(fact: s.Fact, point: Point, rounds: Rounds | None = None) -> bool | None:
+def evaluate_fact(fact: s.Fact, point: Point, rounds: Rounds | None = None) -> bool | None:
     """Decide a fact at a point; None if undecided because a name, a value or precision is missing."""
     try:
         match fact:
             case s.IsPower(value=value, base=base):
-                return _is_power(_exact(value, point), _exact(base, point))
+                return _is_power(_evaluate_rational(value, point), _evaluate_rational(base, point))
             case s.IsSquare(value=value):
-                number = _exact(value, point)
+                number = _evaluate_rational(value, point)
                 return number >= 0 and exact_root(Fraction(number)) is not None
             case s.Divides(divisor=divisor, value=value):
-                by = _exact(divisor, point)
-                return by != 0 and (Fraction(_exact(value, point)) / by).denominator == 1
+                by = _evaluate_rational(divisor, point)
+                return by != 0 and (Fraction(_evaluate_rational(value, point)) / by).denominator == 1
             case _:
-                return _truth(fact, point, rounds)
+                return _evaluate_condition(fact, point, rounds)
     except EvaluationError:
         return None
 
 
-def _truth(condition: s.Expr, point: Point, rounds: Rounds | None) -> bool | None:
+def _evaluate_condition(condition: s.Expr, point: Point, rounds: Rounds | None) -> bool | None:
     match condition:
         case s.Unary(op="not", operand=operand):
-            inner = holds(operand, point, rounds)
+            inner = evaluate_fact(operand, point, rounds)
             return None if inner is None else not inner
         case s.Binary(op="and" | "or" as op, left=left, right=right):
             settled = op == "or"
-            sides = (holds(left, point, rounds), holds(right, point, rounds))
+            sides = (evaluate_fact(left, point, rounds), evaluate_fact(right, point, rounds))
             if settled in sides:
                 return settled
             return None if None in sides else not settled
@@ -146,12 +146,12 @@ _COMPARISONS: dict[str, Callable[[Fraction | int, Fraction | int], bool]] = {
 def _compare(op: str, left: Value, right: Value) -> bool | None:
     if not isinstance(left, Interval) and not isinstance(right, Interval):
         return _COMPARISONS[op](left, right)
-    (a, b), (c, d) = ends(left), ends(right)
+    (a, b), (c, d) = bounds_of_value(left), bounds_of_value(right)
     # Disjoint enclosures compare like any two of their points.
     return _COMPARISONS[op](a, c) if b < c or d < a else None
 
 
-def _exact(expr: s.Expr, point: Point) -> int | Fraction:
+def _evaluate_rational(expr: s.Expr, point: Point) -> int | Fraction:
     value = evaluate(expr, point)
     if isinstance(value, Interval):
         raise EvaluationError("the value is not rational", expr)
@@ -166,7 +166,7 @@ def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
     return value == 1
 
 
-def _levels(value: Value, base: Value) -> int | None:
+def _exponent_of_power(value: Value, base: Value) -> int | None:
     """Return the k >= 0 of a value that is base^k; None for other values."""
     if isinstance(value, Interval) or isinstance(base, Interval) or base < 2 or not _is_power(value, base):
         return None
@@ -176,19 +176,19 @@ def _levels(value: Value, base: Value) -> int | None:
     return exponent
 
 
-def ends(value: Value) -> tuple[Fraction, Fraction]:
+def bounds_of_value(value: Value) -> tuple[Fraction, Fraction]:
     """Return the lower and upper bound of a value, equal if it is known exactly."""
     return (value.lower, value.upper) if isinstance(value, Interval) else (Fraction(value), Fraction(value))
 
 
-def _tidy(value: Value) -> Value:
+def _normalise_value(value: Value) -> Value:
     """Return an integer if the value is one, a fraction if it is known exactly."""
     if isinstance(value, Interval) and value.exact:
         value = value.lower
     return value.numerator if isinstance(value, Fraction) and value.denominator == 1 else value
 
 
-class _Exact:
+class _ExactDomain:
     """The domain of rational numbers and intervals. `strict`: unrounded values must be integers, as in a body.
 
     Operands are checked when an operation takes them, so that `floor` and `ceil` may take fractions.
@@ -200,30 +200,32 @@ class _Exact:
         self._rounds = rounds
 
     def value(self, expr: s.Expr) -> Value:
-        return self._checked(expr, fold(expr, self))
+        return self._check_value(expr, fold(expr, self))
 
     def number(self, value: int | Fraction, expr: s.Expr) -> Value:
-        return _tidy(value)
+        return _normalise_value(value)
 
     def name(self, name: s.Name) -> Value:
         if name.id not in self._point:
             raise EvaluationError(f"`{name.id}` has no value here", name)
-        return _tidy(self._point[name.id])
+        return _normalise_value(self._point[name.id])
 
     def negated(self, value: Value, expr: s.Unary) -> Value:
-        return -self._checked(expr.operand, value)
+        return -self._check_value(expr.operand, value)
 
     def binary(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         match expr:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
-                levels := _levels(self._checked(expr.left, left), self.value(inner))
+                levels := _exponent_of_power(self._check_value(expr.left, left), self.value(inner))
             ) is not None:
                 # (b^k)^(e/log2(b)) -> 2^(k*e), which enclosures could not distinguish from numbers near it
-                return self._applied("^", 2, levels * Fraction(self._rational(above)), expr)
+                return self._apply_operator("^", 2, levels * Fraction(self._evaluate_rational_part(above)), expr)
             case _:
-                return self._applied(op, self._checked(expr.left, left), self._checked(expr.right, right), expr)
+                return self._apply_operator(
+                    op, self._check_value(expr.left, left), self._check_value(expr.right, right), expr
+                )
 
-    def _rational(self, expr: s.Expr) -> int | Fraction:
+    def _evaluate_rational_part(self, expr: s.Expr) -> int | Fraction:
         value = self.value(expr)
         if isinstance(value, Interval):
             raise EvaluationError("the value is not rational", expr)
@@ -232,46 +234,46 @@ class _Exact:
     def call(self, function: str, values: Sequence[Value], expr: s.Call) -> Value:
         rounding = function in ("floor", "ceil")
         if not rounding:
-            values = [self._checked(*pair) for pair in zip(expr.arguments, values, strict=True)]
+            values = [self._check_value(*pair) for pair in zip(expr.arguments, values, strict=True)]
         match function:
             case "real_of" if self._rounds is not None:
                 return values[0]
             case "min" | "max" if any(isinstance(value, Interval) for value in values):
                 choose = Interval.smallest if function == "min" else Interval.largest
-                return _tidy(reduce(choose, map(Interval.of, values)))
+                return _normalise_value(reduce(choose, map(Interval.of, values)))
             case "min" | "max":
                 choice: Callable[..., Value] = min if function == "min" else max
                 return choice(values)
             case "abs":
-                return _tidy(abs(Interval.of(values[0])))
+                return _normalise_value(abs(Interval.of(values[0])))
             case "gcd":
                 whole = [value for value in values if isinstance(value, int)]
                 if len(whole) < len(values):
                     raise EvaluationError("a common divisor of what is not an integer", expr)
                 return math.gcd(*whole)
             case "floor" | "ceil" | "sqrt" | "log2":
-                return self._placed(expr, lambda: Interval.of(values[0]).function(function))
+                return self._locate_errors(expr, lambda: Interval.of(values[0]).function(function))
             case _:
                 raise EvaluationError("not an expression in sizes", expr)
 
-    def _placed(self, expr: s.Expr, compute: Callable[[], Value]) -> Value:
+    def _locate_errors(self, expr: s.Expr, compute: Callable[[], Value]) -> Value:
         """Return a computed value; errors of the computation are reported for the expression."""
         try:
-            return _tidy(compute())
+            return _normalise_value(compute())
         except EvaluationError as problem:
             raise type(problem)(str(problem), expr) from None
 
-    def _checked(self, expr: s.Expr, value: Value) -> Value:
+    def _check_value(self, expr: s.Expr, value: Value) -> Value:
         if isinstance(value, int) and value.bit_length() <= MAX_BITS and self._rounds is None:
             return value
         if self._strict and not isinstance(value, int):
-            raise EvaluationError(_STRICT_FAILURES.get(_operation(expr), "the value is not an integer"), expr)
-        for end in ends(value):
+            raise EvaluationError(_STRICT_FAILURES.get(_operation_name(expr), "the value is not an integer"), expr)
+        for end in bounds_of_value(value):
             if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
                 raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
-        return value if self._rounds is None or not self._rounds(expr) else self._rounded(expr, value)
+        return value if self._rounds is None or not self._rounds(expr) else self._round_as_run(expr, value)
 
-    def _rounded(self, expr: s.Expr, value: Value) -> Value:
+    def _round_as_run(self, expr: s.Expr, value: Value) -> Value:
         """Return the value of an operation as a run rounds it; powers may be rounded incorrectly."""
         if isinstance(value, Interval):
             return value
@@ -279,27 +281,31 @@ class _Exact:
             nearest = float(value)
         except OverflowError:
             raise EvaluationError("the number is too large", expr) from None
-        return around(nearest) if _operation(expr) == "^" else _tidy(Fraction(nearest))
+        return enclose_float(nearest) if _operation_name(expr) == "^" else _normalise_value(Fraction(nearest))
 
-    def _applied(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
+    def _apply_operator(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         if op in ("//", "%"):
             if isinstance(left, int) and isinstance(right, int) and right:
                 return left // right if op == "//" else left % right
-            quotient = self._applied("/", left, right, expr)
-            whole = self._placed(expr, lambda: Interval.of(quotient).function("floor"))
-            return whole if op == "//" else self._applied("-", left, self._applied("*", whole, right, expr), expr)
+            quotient = self._apply_operator("/", left, right, expr)
+            whole = self._locate_errors(expr, lambda: Interval.of(quotient).function("floor"))
+            return (
+                whole
+                if op == "//"
+                else self._apply_operator("-", left, self._apply_operator("*", whole, right, expr), expr)
+            )
         if op == "^":
             # Python's powers of integers would be computed before their length is checked.
-            return self._placed(expr, lambda: Interval.of(left).power(Interval.of(right)))
+            return self._locate_errors(expr, lambda: Interval.of(left).power(Interval.of(right)))
         if op not in ARITHMETIC:
             raise EvaluationError("not an expression in sizes", expr)
         if isinstance(left, Interval) or isinstance(right, Interval):
-            return self._placed(expr, lambda: ARITHMETIC[op](Interval.of(left), Interval.of(right)))
+            return self._locate_errors(expr, lambda: ARITHMETIC[op](Interval.of(left), Interval.of(right)))
         if op != "/":
-            return _tidy(ARITHMETIC[op](left, right))
+            return _normalise_value(ARITHMETIC[op](left, right))
         if not right:
             raise UndefinedError("division by zero", expr)
-        return _tidy(Fraction(left) / right)
+        return _normalise_value(Fraction(left) / right)
 
 
 _STRICT_FAILURES = {
@@ -310,7 +316,7 @@ _STRICT_FAILURES = {
 }
 
 
-def _operation(expr: s.Expr) -> str:
+def _operation_name(expr: s.Expr) -> str:
     match expr:
         case s.Binary(op=name) | s.Call(function=name):
             return name

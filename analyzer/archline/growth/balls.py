@@ -6,20 +6,20 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import reduce
 
-from archline.algebra.evaluate.formulas import CompiledFormula, EvaluationRefusedError, NoValueError, Wide
+from archline.algebra.evaluate.formulas import BallArithmetic, CompiledFormula, EvaluationRefusedError, NoValueError
 from archline.algebra.reals import OutOfReachError
 from archline.language import syntax as s
 from archline.numbers import arb, ctx, fmpq
 
 PRECISION = 256
-FAR = 1024
+LONG_SIZE_BITS = 1024
 """Bits of precision for a size that is a ball because it is too long to be an integer."""
 LONGEST_DECIMAL = 1 << 20
 """Numbers of more bits are written as powers of 2."""
 _LONGEST = arb(2) ** LONGEST_DECIMAL
 
 
-class _Balls(Wide):
+class _Balls(BallArithmetic):
     """Ball arithmetic, in which a rounding that the enclosure does not determine has no value."""
 
     def number(self, value: int | Fraction | float | arb) -> arb:
@@ -52,7 +52,7 @@ _BALLS = _Balls()
 
 def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
     """Enclose the value of an expression at a point. Raises OutOfReachError for no value or an uncertain rounding."""
-    bits = (value.bit_length() if isinstance(value, int) else FAR for value in point.values())
+    bits = (value.bit_length() if isinstance(value, int) else LONG_SIZE_BITS for value in point.values())
     try:
         with ctx.workprec(PRECISION + max(bits, default=0)):
             ball: arb = CompiledFormula(expr, _BALLS, exact_logs=False).at(point)
@@ -61,7 +61,7 @@ def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
         raise OutOfReachError(str(problem)) from None
 
 
-def digits(value: arb, count: int = 6) -> str:
+def format_digits(value: arb, count: int = 6) -> str:
     """Format an enclosed number with a few digits, for people."""
     exact = value.unique_fmpz() if abs(value) < 10**12 else None
     if exact is not None:

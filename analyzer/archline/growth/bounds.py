@@ -9,25 +9,25 @@ from __future__ import annotations
 import operator
 from functools import reduce
 
-from archline.algebra.reals import HALF, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import HALF, ONE_CONSTANT, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
-from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shifted
+from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shift_to_minima
 from archline.growth.lattices import (
     ONE,
     Lattice,
     Powers,
-    choice,
-    exponent,
-    exponential,
-    log,
-    power,
-    power_of,
-    product,
-    size,
+    log_lattice,
+    make_exponent_size,
+    make_exponential,
+    make_extremum,
+    make_size_power,
+    multiply_lattices,
+    raise_atom,
+    raise_lattice,
 )
-from archline.growth.monomials import Factor, Monomial, Term, single
+from archline.growth.monomials import Factor, Monomial, Term, make_monomial
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.numbers import fmpq
@@ -65,7 +65,7 @@ SINGLE = Envelope(ONE, ONE)
 NEVER_POSITIVE = Envelope(None, None, nonnegative=False)
 ZERO = Envelope(None, None)
 MINUS_ONE = Constant(fmpq(-1))
-ZERO_LEAST = fmpq(0)
+ZERO_MINIMUM = fmpq(0)
 
 
 class Reader:
@@ -84,37 +84,37 @@ class Reader:
         """Return the bounds of an expression. Raises OutOfReachError or ArchlineError where there are none."""
         match expr:
             case s.Name(id=name) if name != "pi":
-                return Envelope(*(exponent(name) if name in self._exponents else size(name),) * 2)
+                return Envelope(*(make_exponent_size(name) if name in self._exponents else make_size_power(name),) * 2)
             case _:
                 pass
-        value = e.constant(expr)
+        value = e.evaluate_constant(expr)
         if value is not None:
             sign = value.sign()
             return SINGLE if sign > 0 else NEVER_POSITIVE if sign else ZERO
         match expr:
             case s.Unary() | s.Binary(op="-"):
-                return self._sum(expr)
+                return self._read_difference(expr)
             case s.Binary(op="+" | "*" | "/") if e.has_minus(expr):
-                return self._sum(expr)
+                return self._read_difference(expr)
             case s.Binary(op="+", left=left, right=right):
-                return _added(self.read(left), self.read(right))
+                return _add_envelopes(self.read(left), self.read(right))
             case s.Binary(op="*", left=left, right=right):
-                return _multiplied(self.read(left), self.read(right))
+                return _multiply_envelopes(self.read(left), self.read(right))
             case s.Binary(op="/", left=left, right=right):
-                return _multiplied(self.read(left), self._power(right, MINUS_ONE))
+                return _multiply_envelopes(self.read(left), self._read_power(right, MINUS_ONE))
             case s.Binary(op="^", left=left, right=right):
-                return self._general_power(left, right)
+                return self._read_general_power(left, right)
             case s.Binary(op="//", left=left, right=right):
-                return self._floor(s.Binary("/", left, right, span=expr.span))
+                return self._read_floor(s.Binary("/", left, right, span=expr.span))
             case s.Binary(op="%", left=left, right=right):
-                return self._remainder(self.read(left), self.read(right))
+                return self._read_remainder(self.read(left), self.read(right))
             case s.Call(function=function, arguments=arguments) if arguments:
-                return self._call(expr, function, arguments)
+                return self._read_call(expr, function, arguments)
             case _:
                 raise error(rules.NOT_A_SIZE_EXPRESSION, "this is not an expression in sizes", span=expr.span)
 
     # Sums and differences
-    def _sum(self, expr: s.Expr) -> Envelope:
+    def _read_difference(self, expr: s.Expr) -> Envelope:
         key = format_expression(expr)
         if key not in self._known:
             self._known[key] = self.read_sum(e.expand(expr), key)
@@ -125,80 +125,80 @@ class Reader:
         signs = {term: coefficient.sign() for term, coefficient in terms.items()}
         positive = {term: terms[term] for term, sign in signs.items() if sign > 0}
         negative = {term: -terms[term] for term, sign in signs.items() if sign < 0}
-        read = {term: self._term(term) for term in terms}
+        read = {term: self._read_term(term) for term in terms}
         if not positive:
             return NEVER_POSITIVE if negative else ZERO
         uppers = [upper for term in positive if (upper := read[term].upper) is not None]
         if not uppers:
             return ZERO if not negative else NEVER_POSITIVE
-        upper = choice("max", uppers)
+        upper = make_extremum("max", uppers)
         if not negative:
-            return Envelope(_largest([read[term].lower for term in positive]), upper)
-        step = self._covered(positive, negative, key)
+            return Envelope(_find_largest([read[term].lower for term in positive]), upper)
+        step = self._cover_negative(positive, negative, key)
         if step is None or len(step.left) < len(positive):
-            shift = self._shifted(positive, negative, key)
+            shift = self._shift_to_minima(positive, negative, key)
             if shift is not None and (step is None or len(shift.left) > len(step.left)):
                 step = shift
         if step is None:
             return Envelope(None, upper, nonnegative=False)
         self.steps[key] = step
-        return Envelope(_largest([read[term].lower for term in step.left]), upper)
+        return Envelope(_find_largest([read[term].lower for term in step.left]), upper)
 
-    def _covered(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
+    def _cover_negative(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         covering = self._absorb(positive, negative)
         if covering is None:
             return None
         return DifferenceStep(key, tuple(term for term, amount in covering.left.items() if amount > 0), covering.shares)
 
-    def _shifted(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
+    def _shift_to_minima(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
         least = {factor: self._absorb.least(factor) for factor in factors}
-        values = {factor: ZERO_LEAST if bound is None else 1 / bound.factor for factor, bound in least.items()}
-        shift = shifted(positive, negative, values.__getitem__)
+        values = {factor: ZERO_MINIMUM if bound is None else 1 / bound.factor for factor, bound in least.items()}
+        shift = shift_to_minima(positive, negative, values.__getitem__)
         if shift is None:
             return None
         return DifferenceStep(key, shift.left, share=shift.share, least=tuple(filter(None, least.values())))
 
-    def _term(self, term: Term) -> Envelope:
+    def _read_term(self, term: Term) -> Envelope:
         result = SINGLE
         for factor, times in term.powers.items():
-            result = _multiplied(result, self._raised(self.read(factor.expr), times, factor.key))
+            result = _multiply_envelopes(result, self._raise_envelope(self.read(factor.expr), times, factor.key))
         return result
 
     def surely_at_least_one(self, expr: s.Expr) -> bool:
         """Whether expr >= 1 is proved at all sizes."""
-        terms = e.added(e.expand(expr), {e.UNIT_TERM: MINUS_ONE})
+        terms = e.add_sums(e.expand(expr), {e.UNIT_TERM: MINUS_ONE})
         return self.read_sum(terms, f"{format_expression(expr)} - 1").nonnegative
 
     # Powers
-    def _power(self, base: s.Expr, exponent: Constant) -> Envelope:
-        return self._raised(self.read(base), exponent, format_expression(base))
+    def _read_power(self, base: s.Expr, exponent: Constant) -> Envelope:
+        return self._raise_envelope(self.read(base), exponent, format_expression(base))
 
-    def _raised(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
+    def _raise_envelope(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
         sign = exponent.sign()
         if not sign:
             return SINGLE
         if not base.nonnegative:
             raise OutOfReachError(f"`{text}` may be negative")
-        if exponent == UNITY:
+        if exponent == ONE_CONSTANT:
             return base
         if sign > 0:
             return Envelope(
-                None if base.lower is None else power(base.lower, exponent),
-                None if base.upper is None else power(base.upper, exponent),
+                None if base.lower is None else raise_lattice(base.lower, exponent),
+                None if base.upper is None else raise_lattice(base.upper, exponent),
             )
         if base.lower is None or base.upper is None:
             raise OutOfReachError(f"it divides by `{text}`, which may be zero")
-        return Envelope(power(base.upper, exponent), power(base.lower, exponent))
+        return Envelope(raise_lattice(base.upper, exponent), raise_lattice(base.lower, exponent))
 
-    def _general_power(self, base: s.Expr, by: s.Expr) -> Envelope:
-        value = e.constant(by)
+    def _read_general_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+        value = e.evaluate_constant(by)
         if value is not None:
             if value.is_rational and value.rational.q == 1 and value.rational.p > 1 and e.has_minus(base):
                 inner = self.read(base)
                 if not inner.nonnegative:
-                    return self._whole_power(base, by)
-            return self._power(base, value)
+                    return self._read_whole_power(base, by)
+            return self._read_power(base, value)
         text, bases = format_expression(by), e.expand(base)
         if len(bases) != 1:
             raise OutOfReachError(f"a sum to the power `{text}`, which is not constant")
@@ -206,145 +206,152 @@ class Reader:
         ((factors, number),) = bases.items()
         result: Lattice = ONE
         for term, coefficient in e.expand(by).items():
-            if term.powers and number != UNITY:
-                result = product(result, power(self._power_of_two(term, text), coefficient * number.log2()))
+            if term.powers and number != ONE_CONSTANT:
+                result = multiply_lattices(
+                    result, raise_lattice(self._raise_two(term, text), coefficient * number.log2())
+                )
             for factor, times in factors.powers.items():
-                result = product(result, power(self._power_of(factor.expr, term, text), coefficient * times))
+                result = multiply_lattices(
+                    result, raise_lattice(self._raise_factor(factor.expr, term, text), coefficient * times)
+                )
         return Envelope(result, result)
 
-    def _power_of(self, base: s.Expr, by: Term, text: str) -> Lattice:
+    def _raise_factor(self, base: s.Expr, by: Term, text: str) -> Lattice:
         """Raise a size, 2^n or a logarithm to a product of sizes, exponentials and logarithms."""
         if isinstance(base, s.Binary) and e.is_exponential(base):
-            return self._power_of_two(by * single(Factor(format_expression(base.right), base.right)), text)
-        (atom,) = self._exactly(base, text).powers
-        return power_of(atom, self._exact_product(by, text)) if by.powers else single(atom)
+            return self._raise_two(by * make_monomial(Factor(format_expression(base.right), base.right)), text)
+        (atom,) = self._read_exact_atom(base, text).powers
+        return raise_atom(atom, self._read_exact_product(by, text)) if by.powers else make_monomial(atom)
 
-    def _exact_product(self, term: Term, text: str) -> Powers:
-        parts = (self._exactly(factor.expr, text).power(times) for factor, times in term.powers.items())
+    def _read_exact_product(self, term: Term, text: str) -> Powers:
+        parts = (self._read_exact_atom(factor.expr, text).power(times) for factor, times in term.powers.items())
         return reduce(operator.mul, parts, ONE)
 
-    def _exactly(self, expr: s.Expr, text: str) -> Powers:
+    def _read_exact_atom(self, expr: s.Expr, text: str) -> Powers:
         """Read a size, 2^n or a logarithm as the atom of exactly this value."""
         upper = self.read(expr).upper
         if isinstance(upper, Monomial) and str(upper) == format_expression(expr):
             return upper
         raise OutOfReachError(f"`{text}` as an exponent is not a sum of products of sizes and logarithms")
 
-    def _power_of_two(self, term: Term, text: str) -> Lattice:
+    def _raise_two(self, term: Term, text: str) -> Lattice:
         """Return 2^term, up to a constant factor; `text` is the exponent that contains the term."""
-        match e.alone(term):
+        match e.find_single_factor(term):
             case s.Name(id=name):
-                return exponential(name)
+                return make_exponential(name)
             case s.Call(function="log2", arguments=(inner,)):
                 argument = self.read(inner)
                 if argument.lower is None or argument.upper is None or argument.lower != argument.upper:
                     raise OutOfReachError(f"the exponent `{text}` is not known closely enough")
                 # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
-                return argument.upper if whole else choice("max", (ONE, argument.upper))
+                return argument.upper if whole else make_extremum("max", (ONE, argument.upper))
             case _:
-                return power_of(None, self._exact_product(term, text))
+                return raise_atom(None, self._read_exact_product(term, text))
 
-    def _whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
+    def _read_whole_power(self, base: s.Expr, by: s.Expr) -> Envelope:
         whole = s.Binary("^", base, by, span=base.span)
         return self.read_sum(e.expand(whole), format_expression(whole))
 
     # Rounding and functions
-    def _floor(self, inner: s.Expr) -> Envelope:
+    def _read_floor(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if not value.nonnegative:
             # floor(x) <= x, and may be negative.
             return Envelope(None, value.upper, nonnegative=False)
         return Envelope(value.lower if self.surely_at_least_one(inner) else None, value.upper)
 
-    def _ceil(self, inner: s.Expr) -> Envelope:
+    def _read_ceil(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
-        upper = ONE if value.upper is None else choice("max", (value.upper, ONE))
+        upper = ONE if value.upper is None else make_extremum("max", (value.upper, ONE))
         if not value.nonnegative:
             return Envelope(None, upper, nonnegative=False)
-        return Envelope(None if value.lower is None else choice("max", (value.lower, ONE)), upper)
+        return Envelope(None if value.lower is None else make_extremum("max", (value.lower, ONE)), upper)
 
-    def _remainder(self, left: Envelope, right: Envelope) -> Envelope:
+    def _read_remainder(self, left: Envelope, right: Envelope) -> Envelope:
         if not (left.nonnegative and right.nonnegative) or right.lower is None:
             raise OutOfReachError("a remainder of what may be negative, or by what may be zero")
         if left.upper is None or right.upper is None:
             return ZERO
-        return Envelope(None, choice("min", (left.upper, right.upper)))
+        return Envelope(None, make_extremum("min", (left.upper, right.upper)))
 
-    def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
+    def _read_call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
         match function, arguments:
             case "max", _:
-                return _maximum([self.read(argument) for argument in arguments])
+                return _find_maximum([self.read(argument) for argument in arguments])
             case "min", _:
-                return _minimum([self.read(argument) for argument in arguments])
+                return _find_minimum([self.read(argument) for argument in arguments])
             case "sqrt" | "rsqrt", (argument,):
-                return self._power(argument, HALF if function == "sqrt" else -HALF)
+                return self._read_power(argument, HALF if function == "sqrt" else -HALF)
             case "log2" | "log", (argument,):
-                return self._log(argument)
+                return self._read_log(argument)
             case "floor", (argument,):
-                return self._floor(argument)
+                return self._read_floor(argument)
             case "ceil", (argument,):
-                return self._ceil(argument)
+                return self._read_ceil(argument)
             case "abs", (argument,):
-                return self._abs(argument)
+                return self._read_abs(argument)
             case _:
                 raise error(rules.NOT_A_SIZE_EXPRESSION, f"`{function}` has no growth here", span=expr.span)
 
-    def _log(self, inner: s.Expr) -> Envelope:
+    def _read_log(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if not value.nonnegative:
             raise OutOfReachError(f"a logarithm of `{format_expression(inner)}`, which may be negative")
         return Envelope(
-            ONE if value.lower is None else log(value.lower), ONE if value.upper is None else log(value.upper)
+            ONE if value.lower is None else log_lattice(value.lower),
+            ONE if value.upper is None else log_lattice(value.upper),
         )
 
-    def _abs(self, inner: s.Expr) -> Envelope:
+    def _read_abs(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if value.nonnegative:
             return value
         opposite = self.read(s.Unary("-", inner, span=inner.span))
         uppers = [envelope.upper for envelope in (value, opposite) if envelope.upper is not None]
-        return Envelope(None, choice("max", uppers) if uppers else None)
+        return Envelope(None, make_extremum("max", uppers) if uppers else None)
 
 
-def _largest(parts: list[Lattice | None]) -> Lattice | None:
+def _find_largest(parts: list[Lattice | None]) -> Lattice | None:
     present = [part for part in parts if part is not None]
-    return choice("max", present) if present else None
+    return make_extremum("max", present) if present else None
 
 
-def _added(left: Envelope, right: Envelope) -> Envelope:
+def _add_envelopes(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
-        return Envelope(None, _largest([left.upper, right.upper]), nonnegative=False)
-    upper = _largest([left.upper, right.upper])
+        return Envelope(None, _find_largest([left.upper, right.upper]), nonnegative=False)
+    upper = _find_largest([left.upper, right.upper])
     if left.lower is left.upper and right.lower is right.upper:
         return Envelope(upper, upper)
-    return Envelope(_largest([left.lower, right.lower]), upper)
+    return Envelope(_find_largest([left.lower, right.lower]), upper)
 
 
-def _multiplied(left: Envelope, right: Envelope) -> Envelope:
+def _multiply_envelopes(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
         raise OutOfReachError("a product with a factor that may be negative")
     if left is SINGLE:
         return right
     if left.upper is None or right.upper is None:
         return ZERO
-    upper = product(left.upper, right.upper)
+    upper = multiply_lattices(left.upper, right.upper)
     if left.lower is left.upper and right.lower is right.upper:
         return Envelope(upper, upper)
-    return Envelope(None if left.lower is None or right.lower is None else product(left.lower, right.lower), upper)
+    return Envelope(
+        None if left.lower is None or right.lower is None else multiply_lattices(left.lower, right.lower), upper
+    )
 
 
-def _maximum(parts: list[Envelope]) -> Envelope:
+def _find_maximum(parts: list[Envelope]) -> Envelope:
     """Return the maximum of parts: if any is never negative, the rest matter only where they are positive."""
     sure = any(part.nonnegative for part in parts)
-    return Envelope(_largest([part.lower for part in parts]), _largest([part.upper for part in parts]), sure)
+    return Envelope(_find_largest([part.lower for part in parts]), _find_largest([part.upper for part in parts]), sure)
 
 
-def _minimum(parts: list[Envelope]) -> Envelope:
+def _find_minimum(parts: list[Envelope]) -> Envelope:
     lowers = [part.lower for part in parts if part.lower is not None]
     uppers = [part.upper for part in parts if part.upper is not None]
     return Envelope(
-        choice("min", lowers) if len(lowers) == len(parts) else None,
-        choice("min", uppers) if len(uppers) == len(parts) else None,
+        make_extremum("min", lowers) if len(lowers) == len(parts) else None,
+        make_extremum("min", uppers) if len(uppers) == len(parts) else None,
         all(part.nonnegative for part in parts),
     )

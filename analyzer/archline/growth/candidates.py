@@ -8,12 +8,12 @@ from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.printing import Shown, shortened
+from archline.algebra.printing import Shown, shorten_expression
 from archline.algebra.reals import HALF, Constant, OutOfReachError
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
-from archline.growth.monomials import Factor, Monomial, Term, factor, single
+from archline.growth.monomials import Factor, Monomial, Term, make_monomial, make_size_factor
 from archline.records import record
 
 MAX_SHAPES = 16
@@ -26,9 +26,9 @@ Shape: TypeAlias = Term
 ONE: Shape = Monomial({})
 
 
-def size(name: str) -> Shape:
+def make_size_shape(name: str) -> Shape:
     """Return the shape that is one size."""
-    return single(factor(name))
+    return make_monomial(make_size_factor(name))
 
 
 def names_in(shape: Shape) -> frozenset[str]:
@@ -36,13 +36,13 @@ def names_in(shape: Shape) -> frozenset[str]:
     return frozenset[str]().union(*(s.names(base.expr) for base in shape.powers))
 
 
-def rising(shape: Shape) -> frozenset[str]:
+def find_unbounded_sizes(shape: Shape) -> frozenset[str]:
     """Return the sizes in which a shape is unbounded when all but one are fixed: not those in a minimum."""
     least = {base for base in shape.powers if any(is_call(node, "min") for node in s.nodes(base.expr))}
     return names_in(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
 
-def logarithmic(shape: Shape) -> bool:
+def is_logarithmic(shape: Shape) -> bool:
     """Whether a shape has only logarithms as factors."""
     return all(is_call(base.expr, "log2") for base in shape.powers)
 
@@ -55,7 +55,7 @@ def is_call(expr: s.Node, function: str) -> bool:
 Rank = tuple[bool, int, str]
 
 
-def _rank(order: Sequence[str]) -> Callable[[Factor], Rank]:
+def _make_factor_ranking(order: Sequence[str]) -> Callable[[Factor], Rank]:
     """Make a key that sorts sizes in the order of the algorithm, then logarithms and minima."""
 
     def rank_factor(base: Factor) -> Rank:
@@ -65,18 +65,18 @@ def _rank(order: Sequence[str]) -> Callable[[Factor], Rank]:
     return rank_factor
 
 
-def written(shapes: Iterable[Shape], order: Sequence[str]) -> s.Expr:
+def build_shape_sum(shapes: Iterable[Shape], order: Sequence[str]) -> s.Expr:
     """Build the sum of shapes, highest degrees first, then in the order of their sizes."""
-    rank = _rank(order)
+    rank = _make_factor_ranking(order)
 
     def rank_shape(shape: Shape) -> tuple[bool, float, list[Rank]]:
         sizes = sorted(map(rank, shape.powers))
-        return not sizes, -degree(shape), sizes
+        return not sizes, -estimate_degree(shape), sizes
 
-    return b.total((False, shape.tree(sorted(shape.powers, key=rank))) for shape in sorted(shapes, key=rank_shape))
+    return b.sum_terms((False, shape.tree(sorted(shape.powers, key=rank))) for shape in sorted(shapes, key=rank_shape))
 
 
-def degree(shape: Shape) -> float:
+def estimate_degree(shape: Shape) -> float:
     """Estimate the degree of growth of a shape; logarithms count as 0.01, exponentials as 1000."""
     total = 0.0
     for base, power in shape.powers.items():
@@ -86,16 +86,16 @@ def degree(shape: Shape) -> float:
     return total
 
 
-def shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
+def find_shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
     """Return the terms that a value may grow like, without divisors of other terms. Raises OutOfReachError.
 
     With `minima` a factor may be the minimum of two sizes, such as min(b, n) of a last block that is shorter.
     """
-    return list(_Reader(order).terms(shortened(value) if minima else value))
+    return list(_ShapeReader(order).terms(shorten_expression(value) if minima else value))
 
 
 @record
-class _Reader:
+class _ShapeReader:
     order: Sequence[str]
 
     def terms(self, value: Poly) -> tuple[Shape, ...]:
@@ -104,69 +104,69 @@ class _Reader:
             if coefficient > 0:
                 product: tuple[Shape, ...] = (ONE,)
                 for atom, power in monomial:
-                    product = _products(product, self._raised(atom, power))
+                    product = _multiply_shapes(product, self._read_power(atom, power))
                 result |= dict.fromkeys(product)
         if len(result) > MAX_SHAPES:
             raise OutOfReachError(SHAPELESS)
-        return _largest(result)
+        return _drop_divisors(result)
 
-    def _raised(self, atom: Atom, power: int) -> tuple[Shape, ...]:
-        inner = self._atom(atom)
+    def _read_power(self, atom: Atom, power: int) -> tuple[Shape, ...]:
+        inner = self._read_atom(atom)
         if len(inner) == 1:
             return (inner[0].power(Constant.of(power)),)
         if not 0 < power <= MAX_POWER:
             raise OutOfReachError(SHAPELESS)
-        return reduce(_products, [inner] * power)
+        return reduce(_multiply_shapes, [inner] * power)
 
-    def _atom(self, atom: Atom) -> tuple[Shape, ...]:
+    def _read_atom(self, atom: Atom) -> tuple[Shape, ...]:
         match atom:
             case Symbol():
-                return (size(atom.name),)
+                return (make_size_shape(atom.name),)
             case a.PositivePart(argument=argument):
                 return self.terms(argument)
             case a.CeilLog2(argument=argument) | a.RealFunction(function="log2", argument=argument):
-                return (self._logarithm(argument),)
+                return (self._read_logarithm(argument),)
             case a.RealFunction(function="sqrt" | "isqrt", argument=argument):
-                return (_only(self.terms(argument)).power(HALF),)
+                return (_require_single_shape(self.terms(argument)).power(HALF),)
             case Shown(form="min", arguments=parts):
-                return (self._min([_only(self.terms(part)) for part in parts]),)
+                return (self._make_minimum([_require_single_shape(self.terms(part)) for part in parts]),)
             case Shown(form="max", arguments=parts):
-                return _largest(shape for part in parts for shape in self.terms(part))
+                return _drop_divisors(shape for part in parts for shape in self.terms(part))
             case Shown(form="ceil", arguments=parts):
-                return _largest((*self._quotient(*parts), ONE))
+                return _drop_divisors((*self._read_quotient(*parts), ONE))
             case a.Floor() | a.Quotient():
-                return self._quotient(*atom.parts)
+                return self._read_quotient(*atom.parts)
             case a.Exponential(base=base, exponent=exponent):
-                return (self._exponential(base, exponent),)
+                return (self._read_exponential(base, exponent),)
             case _:
                 raise OutOfReachError(SHAPELESS)
 
-    def _quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
+    def _read_quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
         """Read a quotient; one by a sum is the minimum of the quotients by its terms."""
         parts = [shape.inverse() for shape in self.terms(below)]
         if len(parts) == 1:
-            return _products(self.terms(above), (parts[0],))
-        return (self._min([_only(self.terms(above)) * part for part in parts]),)
+            return _multiply_shapes(self.terms(above), (parts[0],))
+        return (self._make_minimum([_require_single_shape(self.terms(above)) * part for part in parts]),)
 
-    def _min(self, parts: Sequence[Shape]) -> Shape:
+    def _make_minimum(self, parts: Sequence[Shape]) -> Shape:
         """Build the minimum of several shapes; it is ONE if any is constant, since sizes are at least 1."""
         if not all(part.powers for part in parts):
             return ONE
-        rank = _rank(self.order)
+        rank = _make_factor_ranking(self.order)
         factors = (as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
         distinct = sorted(dict.fromkeys(factors), key=rank)
         if len(distinct) == 1:
             return parts[0]
-        return single(as_factor(b.call("min", *(operand.expr for operand in distinct))))
+        return make_monomial(as_factor(b.call("min", *(operand.expr for operand in distinct))))
 
-    def _logarithm(self, argument: Poly) -> Shape:
+    def _read_logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant added to w adds nothing.
         inner = [shape for shape in self.terms(argument) if shape.powers]
         if not inner:
             return ONE
-        return single(as_factor(b.call("log2", written(inner, self.order))))
+        return make_monomial(as_factor(b.call("log2", build_shape_sum(inner, self.order))))
 
-    def _exponential(self, base: int, exponent: Poly) -> Shape:
+    def _read_exponential(self, base: int, exponent: Poly) -> Shape:
         """Read b^(c*log2(x)) or b^(c*n), rounded or not."""
         result, log_of_base = ONE, Constant.of(base).log2()
         for monomial, coefficient in exponent.terms.items():
@@ -174,25 +174,27 @@ class _Reader:
                 case ():
                     continue
                 case ((Symbol(name=name), 1),):
-                    result *= single(as_factor(b.binary("^", b.number(2), b.name(name)))).power(
+                    result *= make_monomial(as_factor(b.binary("^", b.number(2), b.name(name)))).power(
                         log_of_base.scaled(coefficient)
                     )
                 case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
-                    result *= self._least(x).power(log_of_base.scaled(coefficient))
+                    result *= self._read_minimum(x).power(log_of_base.scaled(coefficient))
                 case ((a.Floor(argument=whole, modulus=parts), 1),) if parts.is_constant:
-                    share = self._exponential(base, whole.scaled(1 / parts.constant_term))
+                    share = self._read_exponential(base, whole.scaled(1 / parts.constant_term))
                     result *= share.power(Constant.of(coefficient))
                 case _:
                     raise OutOfReachError(SHAPELESS)
         return result
 
-    def _least(self, value: Poly) -> Shape:
+    def _read_minimum(self, value: Poly) -> Shape:
         """Read a value of one shape, or the minimum of x and y from x - max(0, x - y)."""
         parts = [atom for atom in value.atoms() if isinstance(atom, a.PositivePart)]
         whole = value + sum(map(Poly.of_atom, parts), ZERO)
         if len(parts) != 1 or parts[0] in whole.atoms():
-            return _only(self.terms(value))
-        return self._min([_only(self.terms(operand)) for operand in (whole, whole - parts[0].argument)])
+            return _require_single_shape(self.terms(value))
+        return self._make_minimum(
+            [_require_single_shape(self.terms(operand)) for operand in (whole, whole - parts[0].argument)]
+        )
 
 
 def as_factor(expr: s.Expr) -> Factor:
@@ -200,28 +202,28 @@ def as_factor(expr: s.Expr) -> Factor:
     return Factor(format_expression(expr), expr)
 
 
-def _only(found: tuple[Shape, ...]) -> Shape:
+def _require_single_shape(found: tuple[Shape, ...]) -> Shape:
     if len(found) != 1:
         raise OutOfReachError(SHAPELESS)
     return found[0]
 
 
-def _products(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape, ...]:
+def _multiply_shapes(left: tuple[Shape, ...], right: tuple[Shape, ...]) -> tuple[Shape, ...]:
     products = tuple(dict.fromkeys(x * y for x in left for y in right))
     if len(products) > MAX_PRODUCTS:
         raise OutOfReachError(SHAPELESS)
     return products
 
 
-def _largest(parts: Iterable[Shape]) -> tuple[Shape, ...]:
+def _drop_divisors(parts: Iterable[Shape]) -> tuple[Shape, ...]:
     parts = tuple(parts)
     return tuple(x for x in parts if not any(x != y and (y / x).never_shrinks for y in parts))
 
 
-def without(found: Sequence[Shape], covered: Callable[[Shape, Sequence[Shape]], bool]) -> list[Shape]:
+def drop_covered_shapes(found: Sequence[Shape], covered: Callable[[Shape, Sequence[Shape]], bool]) -> list[Shape]:
     """Drop shapes that the rest is proved to cover, slowly growing shapes first."""
     remaining = list(found)
-    for shape in sorted(found, key=degree):
+    for shape in sorted(found, key=estimate_degree):
         rest = [another for another in remaining if another != shape]
         if rest and covered(shape, rest):
             remaining = rest

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fractions import Fraction
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError
 from archline.expr import build as b
@@ -20,9 +20,9 @@ from archline.expr.text import format_expression
 from archline.expr.values import evaluate
 from archline.growth import hardy_field
 from archline.growth import normal_form as e
-from archline.growth.balls import digits, exact_text, value_at
+from archline.growth.balls import exact_text, format_digits, value_at
 from archline.growth.dominance_differences import DominanceBound
-from archline.growth.hardy_field import Curve, Scale, along, holds
+from archline.growth.hardy_field import Curve, Scale, evaluate_along, is_true_along
 from archline.growth.lattices import GrowthAtom
 from archline.growth.log_domain import CACHE_NAMES, Domain
 from archline.growth.monomials import Monomial
@@ -32,7 +32,7 @@ from archline.records import record
 
 MAX_DENOMINATOR = 1 << 12
 MAX_DIGIT = 1 << 16
-SMALL = (1, 2, 3, 4)
+SMALL_SIZES = (1, 2, 3, 4)
 MAX_POINTS = 1500
 
 
@@ -66,7 +66,7 @@ class Refuter:
         sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
         for count in (1, 2, 3):
-            divergence = self._tested(_levels(sizes, slow, count))
+            divergence = self._test_powers(_find_level_powers(sizes, slow, count))
             if divergence is not None:
                 return divergence
         return None
@@ -74,7 +74,7 @@ class Refuter:
     def by_trial(self, most: int) -> Divergence | None:
         """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, and the rest are constant."""
         for powers in itertools.islice(_simple_curves(sorted(self._names)), most):
-            divergence = self._tested(powers)
+            divergence = self._test_powers(powers)
             if divergence is not None:
                 return divergence
         return None
@@ -84,7 +84,7 @@ class Refuter:
         if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.nodes(fact)):
             return None
         names = sorted(self._names)
-        for values in itertools.islice(itertools.product(SMALL, repeat=len(names)), MAX_POINTS):
+        for values in itertools.islice(itertools.product(SMALL_SIZES, repeat=len(names)), MAX_POINTS):
             point = dict(zip(names, values, strict=True))
             try:
                 if self._is_counterexample(point):
@@ -96,67 +96,75 @@ class Refuter:
     def _is_counterexample(self, point: Mapping[str, int]) -> bool:
         if self._cache and point["Z"] < point["L"]:
             return False
-        if not all(points.holds(fact, point) for fact in self._domain.facts):
+        if not all(points.evaluate_fact(fact, point) for fact in self._domain.facts):
             return False
-        return value_at(self._f, point) > 0 and _not_positive(self._g, point)
+        return value_at(self._f, point) > 0 and _is_not_positive(self._g, point)
 
-    def _tested(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
+    def _test_powers(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
         key = tuple(sorted((name, exponents) for name, exponents in powers.items() if any(exponents)))
-        if key in self._tried or not key or late():
+        if key in self._tried or not key or is_out_of_time():
             return None
         self._tried.add(key)
         # Values such as n^n can be computed on curves on which sizes grow slowly.
-        for slower, coefficients in itertools.product(range(3 if self.steep else 1), self._coefficients(powers)):
+        for slower, coefficients in itertools.product(
+            range(3 if self.steep else 1), self._propose_coefficients(powers)
+        ):
             scales = {name: (*(ZERO,) * slower, *exponents) for name, exponents in powers.items()}
             curve = Curve({name: scales.get(name, ()) for name in sorted(self._names)}, coefficients)
-            divergence = self._verified(curve)
+            divergence = self._verify_curve(curve)
             if divergence is not None:
                 return divergence
         return None
 
-    def _coefficients(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Iterator[dict[str, fmpq]]:
+    def _propose_coefficients(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Iterator[dict[str, fmpq]]:
         """Yield constants for the sizes: 1, and powers of 2 that satisfy facts which the growth leaves open."""
         yield {}
         if self._domain.bounds:
-            constants = _constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
+            constants = _find_constants(self._domain.bounds, Curve(powers, {}), sorted(self._names))
             if constants:
                 yield constants
 
-    def _verified(self, curve: Curve) -> Divergence | None:
+    def _verify_curve(self, curve: Curve) -> Divergence | None:
         try:
-            if not (self._inside(curve) and all(holds(fact, curve) for fact in self._domain.facts)):
+            if not (self._has_valid_sizes(curve) and all(is_true_along(fact, curve) for fact in self._domain.facts)):
                 return None
             if self.steep:
-                return self._by_logarithms(curve)
-            f, g = along(self._f, curve), along(self._g, curve)
+                return self._compare_logarithms(curve)
+            f, g = evaluate_along(self._f, curve), evaluate_along(self._g, curve)
             if f.sign <= 0:
                 return None
             if g.sign <= 0:
                 return Divergence(curve, "infinite")
             ratio = tuple(a - b for a, b in zip(f.leading.scale, g.leading.scale, strict=True))
-            return Divergence(curve, scale_text(ratio)) if hardy_field.order(ratio, hardy_field.FLAT) > 0 else None
+            return (
+                Divergence(curve, scale_text(ratio))
+                if hardy_field.compare_scales(ratio, hardy_field.FLAT) > 0
+                else None
+            )
         except OutOfReachError:
             return None
 
-    def _by_logarithms(self, curve: Curve) -> Divergence | None:
+    def _compare_logarithms(self, curve: Curve) -> Divergence | None:
         """Compare the logarithms of f and g; None if the logarithm of a shown expression reaches 2^T."""
-        log_f, log_g, *shown = (hardy_field.log_along(expr, curve) for expr in (self._f, self._g, *self._shown))
-        gap = hardy_field.added(log_f, hardy_field.negated(log_g))
+        log_f, log_g, *shown = (
+            hardy_field.evaluate_log_along(expr, curve) for expr in (self._f, self._g, *self._shown)
+        )
+        gap = hardy_field.add_values(log_f, hardy_field.negate_value(log_g))
         far = any(log.terms and log.leading.scale[0].sign() > 0 for log in shown)
-        if far or gap.sign <= 0 or hardy_field.order(gap.leading.scale, hardy_field.FLAT) <= 0:
+        if far or gap.sign <= 0 or hardy_field.compare_scales(gap.leading.scale, hardy_field.FLAT) <= 0:
             return None
         power = Monomial(_levels_of(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
         return Divergence(curve, format_expression(b.power(b.number(2), power)))
 
-    def _inside(self, curve: Curve) -> bool:
+    def _has_valid_sizes(self, curve: Curve) -> bool:
         """Whether all sizes are at least 1, and Z is at least L."""
-        one = hardy_field.number(fmpq(1))
-        if any(hardy_field.compared(curve.value(name), one) < 0 for name in self._names):
+        one = hardy_field.make_number(fmpq(1))
+        if any(hardy_field.compare_values(curve.value(name), one) < 0 for name in self._names):
             return False
         if not self._cache:
             return True
         line, words = (curve.value(name) for name in reversed(CACHE_NAMES))
-        return hardy_field.compared(line, words) <= 0
+        return hardy_field.compare_values(line, words) <= 0
 
 
 def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
@@ -179,15 +187,15 @@ def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]
     yield from (curve for curve in iterate_curves(plain + rare, several) if not set(curve.values()).isdisjoint(rare))
 
 
-def _levels(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
+def _find_level_powers(sizes: Mapping[str, fmpq], slow: fmpq, digits: int) -> dict[str, tuple[fmpq, ...]]:
     """Express logarithms in proportion as powers of 2^T, T and log2(T), each `slow` times the one before."""
     top = max(sizes.values(), default=fmpq(0))
     if not top:
         return {}
-    return {name: _digits(value / top, slow, digits) for name, value in sizes.items() if value}
+    return {name: _find_leading_digits(value / top, slow, digits) for name, value in sizes.items() if value}
 
 
-def _digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
+def _find_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
     """Return the leading digits of a number in base `slow`; digits are simple fractions of any sign."""
     result = []
     for _ in range(3):
@@ -201,7 +209,7 @@ def _digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...]:
     return tuple(result)
 
 
-def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
+def _is_not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     value = value_at(expr, point)
     if value <= 0 or value > 0:
         return bool(value <= 0)
@@ -215,12 +223,12 @@ def _not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
     return not isinstance(exact, Interval) and exact <= 0
 
 
-def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
+def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[str]) -> dict[str, fmpq] | None:
     """Find powers of 2 for the sizes that satisfy the bounds which the growth of the sizes leaves open."""
     rows, limits = [], []
     for bound in bounds:
         try:
-            need = _undecided(bound, curve)
+            need = _bound_constant_ratio(bound, curve)
         except OutOfReachError:
             continue
         if need is None:
@@ -235,12 +243,12 @@ def _constants(bounds: Sequence[DominanceBound], curve: Curve, names: Sequence[s
     return {name: fmpq(1 << int(value.ceil())) for name, value in zip(names, solution.point, strict=True) if value > 0}
 
 
-def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
+def _bound_constant_ratio(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Bound log2(small/large) where both sides grow alike, for the constants of the sizes to make up; else None."""
     need = fmpq(0)
     scale = hardy_field.FLAT
     for factor, power in (bound.small / bound.large).powers.items():
-        value = along(factor.expr, curve)
+        value = evaluate_along(factor.expr, curve)
         if not value.terms:
             return None
         scale = tuple(a + b * power for a, b in zip(scale, value.leading.scale, strict=True))
@@ -253,7 +261,7 @@ def _undecided(bound: DominanceBound, curve: Curve) -> fmpq | None:
                 .unique_fmpz()
             )
             need += 1 + (0 if part is None else int(part))
-    return None if hardy_field.order(scale, hardy_field.FLAT) else need
+    return None if hardy_field.compare_scales(scale, hardy_field.FLAT) else need
 
 
 def _log2_above(value: fmpq) -> fmpq:
@@ -262,18 +270,18 @@ def _log2_above(value: fmpq) -> fmpq:
 
 
 LEVELS = ("2^T", "T", "log2(T)", "log2(log2(T))", "log2(log2(log2(T)))")
-TIMES = (4, 16, 256, 65536)
+SAMPLE_TIMES = (4, 16, 256, 65536)
 MAX_BITS = 1 << 19
 SHOWN_BITS = 24
-MOST = 4
+MAX_SAMPLES = 4
 Data = dict[str, object]
 
 
-def counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, samples: Sequence[Sample]) -> Data:
+def encode_counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, samples: Sequence[Sample]) -> Data:
     """Encode a counterexample as plain data, with samples of the curve."""
     if isinstance(refutation, Point):
         at = {name: str(value) for name, value in refutation.sizes.items()}
-        values = (digits(value_at(expr, refutation.sizes)) for expr in (f, g))
+        values = (format_digits(value_at(expr, refutation.sizes)) for expr in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
     return {
         "kind": "curve",
@@ -313,41 +321,41 @@ class Sample:
 
     @property
     def document(self) -> Data:
-        ratio = digits(self.f / self.g) if self.g > 0 else "infinite"
-        return {"at": self.at, "f": digits(self.f), "g": digits(self.g), "ratio": ratio}
+        ratio = format_digits(self.f / self.g) if self.g > 0 else "infinite"
+        return {"at": self.at, "f": format_digits(self.f), "g": format_digits(self.g), "ratio": ratio}
 
 
-def samples(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
+def sample_curve(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
     """Return samples on the curve, from the one on at which the quotient begins to rise."""
-    rows = [*_near(f, g, domain, curve), *_far(f, g, domain, curve)]
+    rows = [*_sample_integers(f, g, domain, curve), *_sample_huge_sizes(f, g, domain, curve)]
     while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
         del rows[0]
-    return rows[:MOST]
+    return rows[:MAX_SAMPLES]
 
 
-def _near(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
+def _sample_integers(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
     """Yield samples at integer sizes near the curve that satisfy the facts, where the facts can be evaluated."""
     step = math.lcm(*(int(powers[0].q) for powers in curve.scales.values() if powers))
-    for time in TIMES:
-        point = _point(curve, time * step)
-        if point is not None and _inside(domain, point):
+    for time in SAMPLE_TIMES:
+        point = _find_integer_point(curve, time * step)
+        if point is not None and _satisfies_facts(domain, point):
             at = {name: exact_text(value) for name, value in sorted(point.items())}
-            yield from _valued(f, g, at, point, point)
+            yield from _evaluate_sample(f, g, at, point, point)
 
 
-def _far(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
+def _sample_huge_sizes(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iterator[Sample]:
     """Yield samples at sizes too long for digits, written in powers of 2."""
     if domain.facts or domain.has_cache(curve.scales):
         return
     for exponent in (64, 256):
-        point = {name: _real(curve, name, exponent) for name in curve.scales}
+        point = {name: _evaluate_size(curve, name, exponent) for name in curve.scales}
         at = {name: curve_text(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
         whole = f"(2^{exponent})"
         at = {name: whole[1:-1] if text == whole else text.replace(f"({whole})", whole) for name, text in at.items()}
-        yield from _valued(f, g, at, point, None)
+        yield from _evaluate_sample(f, g, at, point, None)
 
 
-def _valued(
+def _evaluate_sample(
     f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | arb], whole: Mapping[str, int] | None
 ) -> Iterator[Sample]:
     try:
@@ -358,13 +366,13 @@ def _valued(
         yield Sample(at, whole, above, below)
 
 
-def _real(curve: Curve, name: str, exponent: int) -> arb:
+def _evaluate_size(curve: Curve, name: str, exponent: int) -> arb:
     """Return a size at T = 2^exponent."""
     with ctx.workprec(1024):
-        return _product(curve.scales[name], arb(2) ** exponent) * curve.coefficients.get(name, fmpq(1))
+        return _multiply_levels(curve.scales[name], arb(2) ** exponent) * curve.coefficients.get(name, fmpq(1))
 
 
-def _product(powers: tuple[fmpq, ...], time: arb) -> arb:
+def _multiply_levels(powers: tuple[fmpq, ...], time: arb) -> arb:
     """Return the product of powers of the levels at T = time; no logarithm among them may be negative."""
     level, product = time, arb(2) ** (time * powers[0]) if powers else arb(1)
     for power in powers[1:]:
@@ -373,28 +381,28 @@ def _product(powers: tuple[fmpq, ...], time: arb) -> arb:
     return product
 
 
-def _inside(domain: Domain, point: Mapping[str, int]) -> bool:
-    return all(points.holds(fact, point) for fact in domain.facts)
+def _satisfies_facts(domain: Domain, point: Mapping[str, int]) -> bool:
+    return all(points.evaluate_fact(fact, point) for fact in domain.facts)
 
 
-def _point(curve: Curve, time: int) -> dict[str, int] | None:
+def _find_integer_point(curve: Curve, time: int) -> dict[str, int] | None:
     point = {}
     for name, powers in curve.scales.items():
-        value = _value(powers, time)
+        value = _floor_levels(powers, time)
         if value is None:
             return None
         point[name] = max(1, int(value * curve.coefficients.get(name, ONE)))
     return point
 
 
-def _value(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
+def _floor_levels(powers: tuple[fmpq, ...], time: int) -> fmpq | None:
     """Return the integer below the product of powers of the levels at T = time; None if it is too long."""
     if not powers:
         return fmpq(1)
     if powers[0] * time > MAX_BITS:
         return None
     with ctx.workprec(128 + int((powers[0] * time).ceil())):
-        product = _product(powers, arb(time))
+        product = _multiply_levels(powers, arb(time))
         near = product.floor().unique_fmpz()
         # The enclosure of an exact integer contains numbers on both sides of it.
         whole = near if near is not None else (product + fmpq(1, 2)).floor().unique_fmpz()

@@ -16,10 +16,10 @@ from itertools import permutations
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, UNITY, ZERO, Basis, Constant, basis_enclosure, exactly
+from archline.algebra.reals import ONE, ONE_CONSTANT, ZERO, Basis, Constant, basis_enclosure, exact_midpoint
 from archline.growth.lattices import ONE as NO_GROWTH
 from archline.growth.lattices import GrowthAtom, Powers, power_above
-from archline.growth.monomials import single
+from archline.growth.monomials import make_monomial
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
 
@@ -49,10 +49,10 @@ def at_least_one(atom: GrowthAtom) -> Inequality:
     """Return the inequality 1 <= atom."""
     power = "^" in atom.key and not atom.key.startswith("log2(")
     rule = "exponential" if power else "log" if atom.argument else "size"
-    return Inequality(NO_GROWTH, single(atom), {"rule": rule})
+    return Inequality(NO_GROWTH, make_monomial(atom), {"rule": rule})
 
 
-def completed(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -> Product | None:
+def complete_product(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -> Product | None:
     """Complete `used` by powers of 1 <= atom to a product that proves 1 <= C*gap; None if there is none."""
     pairs = [(inequality, times) for inequality, times in used if times]
     rest = gap
@@ -85,15 +85,15 @@ class Direction:
     values: Mapping[GrowthAtom, fmpq]
 
 
-def at_a_glance(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
+def prove_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof | None:
     """Prove from one monomial of each side whose quotient has no growing factor; None if there is none."""
     for small in left:
         for large in right:
             gap = large / small
             if gap.never_shrinks:
-                uses = completed(gap, ())
+                uses = complete_product(gap, ())
                 assert uses is not None
-                return Proof(((small, UNITY),), ((large, UNITY),), uses)
+                return Proof(((small, ONE_CONSTANT),), ((large, ONE_CONSTANT),), uses)
     return None
 
 
@@ -107,7 +107,7 @@ def solve(
     return _Program(left, right, rows, bits).solve()
 
 
-def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
+def bound_by_power(small: Powers, large: Powers, rows: Sequence[Inequality]) -> tuple[fmpq, Product] | None:
     """Return the least k and a proof of small <= C*large^k from the rows with rational exponents, or None."""
     usable = [row for row in rows if row.gap.is_rational]
     if not (small.is_rational and large.is_rational):
@@ -121,7 +121,7 @@ def order_of_powers(small: Powers, large: Powers, rows: Sequence[Inequality]) ->
         return None
     *times, power = solution.multipliers
     gap = large.power(Constant(power)) / small
-    uses = completed(gap, zip(usable, map(Constant, times), strict=True))
+    uses = complete_product(gap, zip(usable, map(Constant, times), strict=True))
     return None if uses is None else (power, uses)
 
 
@@ -134,7 +134,7 @@ class _Program:
 
     def __init__(self, left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int) -> None:
         # A base without irrational powers lets weights be irrational.
-        self.left, self.right = (sorted(side, key=_irrationals) for side in (left, right))
+        self.left, self.right = (sorted(side, key=_count_irrational_powers) for side in (left, right))
         self.rows = rows
         below, above = self.left[0].inverse(), self.right[0].inverse()
         self.main = self.left[0] * above
@@ -144,7 +144,7 @@ class _Program:
         self.atoms = list(dict.fromkeys(atom for monomial in monomials for atom in monomial.powers))
         powers = (power for monomial in monomials for power in monomial.powers.values() if power.terms)
         self.bases = list(dict.fromkeys(basis for power in powers for basis in power.terms))
-        self.ends = [_ends(basis, bits) for basis in self.bases]
+        self.ends = [_enclose_basis(basis, bits) for basis in self.bases]
         self.place = {atom: index for index, atom in enumerate(self.atoms)}
         # One block of columns for the atoms and both t, one for each irrational: its excess over the lower end.
         self.count = len(self.atoms) + 2
@@ -224,7 +224,7 @@ class _Program:
             if multiplier:
                 times[number] = times[number] + constant.scaled(multiplier / total)
         first, second = len(self.under), len(self.under) + len(self.over)
-        left, right = _with_base(times[:first]), _with_base(times[first:second])
+        left, right = _prepend_base_weight(times[:first]), _prepend_base_weight(times[first:second])
         if left[0].sign() < 0 or right[0].sign() < 0:
             return None
         gap = NO_GROWTH
@@ -232,37 +232,37 @@ class _Program:
             gap = gap * monomial.power(weight)
         for monomial, weight in zip(self.left, left, strict=True):
             gap = gap * monomial.power(-weight)
-        uses = completed(gap, zip(self.rows, times[second:], strict=True))
+        uses = complete_product(gap, zip(self.rows, times[second:], strict=True))
         if uses is None:
             return None
-        return Proof(_weighted(self.left, left), _weighted(self.right, right), uses)
+        return Proof(_pair_weights(self.left, left), _pair_weights(self.right, right), uses)
 
 
-def _irrationals(monomial: Powers) -> int:
+def _count_irrational_powers(monomial: Powers) -> int:
     return sum(not power.is_rational for power in monomial.powers.values())
 
 
-def _with_base(others: Sequence[Constant]) -> list[Constant]:
+def _prepend_base_weight(others: Sequence[Constant]) -> list[Constant]:
     """Return weights with sum 1, the base's first."""
-    return [UNITY - sum(others, Constant(ZERO)), *others]
+    return [ONE_CONSTANT - sum(others, Constant(ZERO)), *others]
 
 
-def _weighted(clause: Sequence[Powers], weights: Sequence[Constant]) -> Weights:
+def _pair_weights(clause: Sequence[Powers], weights: Sequence[Constant]) -> Weights:
     return tuple((monomial, weight) for monomial, weight in zip(clause, weights, strict=True) if weight)
 
 
 @cache
-def _ends(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
+def _enclose_basis(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
     """Enclose an irrational closely by rationals whose denominator is a power of 2."""
     with ctx.workprec(2 * bits):
         value = basis_enclosure(basis)
     scale = fmpz(1) << bits
-    low, high = exactly(value.lower()) * scale, exactly(value.upper()) * scale
+    low, high = exact_midpoint(value.lower()) * scale, exact_midpoint(value.upper()) * scale
     return fmpq(low.floor(), scale), fmpq(high.ceil(), scale)
 
 
 @record
-class Rows:
+class RelevantInequalities:
     """The inequalities that matter for some monomials, and the logarithms whose growth is open."""
 
     inequalities: tuple[Inequality, ...]
@@ -282,11 +282,11 @@ class Cone:
     def assuming(self, more: Iterable[Inequality]) -> Cone:
         return Cone((*self.base, *more), self.slow)
 
-    def rows(self, monomials: Iterable[Powers]) -> Rows:
+    def rows(self, monomials: Iterable[Powers]) -> RelevantInequalities:
         """Return the inequalities that may matter for a comparison of monomials."""
         atoms = dict.fromkeys(atom for monomial in monomials for atom in monomial.powers)
-        touched = self._reach(atoms)
-        logs = sorted((atom for atom in atoms if atom.argument is not None), key=_depth)
+        touched = self._find_connected_facts(atoms)
+        logs = sorted((atom for atom in atoms if atom.argument is not None), key=_measure_depth)
         inequalities = list(touched)
         open_logs = []
         for log in logs:
@@ -295,24 +295,24 @@ class Cone:
                 open_logs.append(log)
             else:
                 inequalities.append(growth)
-        inequalities += self._between_powers(list(atoms))
+        inequalities += self._power_inequalities(list(atoms))
         # Logarithms of logarithms are ordered as the logarithms are.
         for small in logs:
             for large in logs:
                 if small is not large:
-                    order = self._order_of(small, large, inequalities)
+                    order = self._find_cached_order(small, large, inequalities)
                     if order is not None:
                         inequalities.append(order)
-        return Rows(tuple(inequalities), tuple(open_logs), tuple(logs))
+        return RelevantInequalities(tuple(inequalities), tuple(open_logs), tuple(logs))
 
-    def _between_powers(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
+    def _power_inequalities(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
         for small, large in permutations(atoms, 2):
             power = power_above(small, large, self.slow)
             if power is not None:
                 because = {"rule": "powers", "power": str(power)}
-                yield Inequality(single(small), single(large).power(Constant(power)), because)
+                yield Inequality(make_monomial(small), make_monomial(large).power(Constant(power)), because)
 
-    def _reach(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
+    def _find_connected_facts(self, atoms: dict[GrowthAtom, None]) -> list[Inequality]:
         """Return the facts connected with the atoms, and add their atoms."""
         waiting = list(self.base)
         facts: list[Inequality] = []
@@ -329,7 +329,7 @@ class Cone:
 
     def _find_growth(self, atom: GrowthAtom) -> Inequality | None:
         """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one."""
-        argument, log = atom.argument, single(atom)
+        argument, log = atom.argument, make_monomial(atom)
         assert argument is not None
         large = self._bounded_below(argument)
         if large is not None:
@@ -342,7 +342,7 @@ class Cone:
         answer = solve([NO_GROWTH], [monomial], self.base)
         return answer if isinstance(answer, Proof) else None
 
-    def _order_of(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
+    def _find_cached_order(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:
         if (small, large) not in self._order:
             self._order[small, large] = self._find_order(small, large, rows)
         return self._order[small, large]
@@ -354,11 +354,11 @@ class Cone:
         assert w is not None
         if not self.base and v.never_shrinks and w.never_shrinks and not set(v.powers) <= set(w.powers):
             return None
-        bound = order_of_powers(v, w, [row for row in rows if row.because["rule"] != "log below power"])
+        bound = bound_by_power(v, w, [row for row in rows if row.because["rule"] != "log below power"])
         if bound is None:
             return None
         rule = {"rule": "order of logs", "power": str(bound[0])}
-        return Inequality(single(small), single(large), rule, bound[1])
+        return Inequality(make_monomial(small), make_monomial(large), rule, bound[1])
 
 
 def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:
@@ -372,7 +372,7 @@ def _add_arguments(atoms: dict[GrowthAtom, None]) -> None:
         waiting += [atom for atom in new if atom.argument is not None]
 
 
-def _depth(atom: GrowthAtom) -> tuple[int, str]:
+def _measure_depth(atom: GrowthAtom) -> tuple[int, str]:
     depth, inner = 0, atom.argument
     while inner is not None:
         depth += 1

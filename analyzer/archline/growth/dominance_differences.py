@@ -14,20 +14,20 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.lp.exact import Optimum, maximise
-from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exactly
+from archline.algebra.reals import ONE, ZERO, Constant, OutOfReachError, exact_midpoint
 from archline.growth import normal_form as e
-from archline.growth.monomials import Factor, Term, single
+from archline.growth.monomials import Factor, Term, make_monomial
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq, fmpq_mpoly, fmpq_mpoly_ctx
 from archline.records import field, record
 
 PRECISION = 64
 SCALE = 1 << 40
-LOG_OF_SIZE = fmpq(8, 5)
+LOG_FACTOR = fmpq(8, 5)
 """log2(2 + n) <= 8/5*n for n >= 1, since log2(3) < 8/5 and the quotient falls."""
-LEAST_LOG = fmpq(2, 3)
+MIN_LOG_FACTOR = fmpq(2, 3)
 """1 <= 2/3*log2(2 + n) for n >= 1, since log2(3) > 3/2."""
-BELOW_EXPONENTIAL = fmpq(27, 50)
+EXPONENTIAL_FACTOR = fmpq(27, 50)
 """n^k <= (27/50*k)^k*2^n, since n^k/2^n is largest at n = k/ln(2), and 1/(e*ln(2)) < 27/50."""
 POWERS_BELOW_EXPONENTIAL = 3
 MAX_EXPONENT = 64
@@ -79,7 +79,7 @@ class Absorption:
 
     def least(self, factor: Factor) -> DominanceBound | None:
         """Return the bound 1 <= c*factor with the smallest c, or None."""
-        term = single(factor)
+        term = make_monomial(factor)
         bounds = [*self._bounds, *_factor_bounds([factor], self._bounds)]
         if _is_at_least_one(factor.expr):
             bounds.append(one_below(factor))
@@ -91,17 +91,17 @@ class Absorption:
         left = {term: rational_below(coefficient) for term, coefficient in positive.items()}
         shares: list[Share] = []
         for term, coefficient in negative.items():
-            term_shares = self._cover(term, -rational_below(-coefficient), left)
+            term_shares = self._cover_term(term, -rational_below(-coefficient), left)
             if term_shares is None:
                 return None
             shares.extend(term_shares)
         return Covered(left, tuple(shares))
 
-    def _cover(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
+    def _cover_term(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
         """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains."""
         covers = []
         for into, has in left.items():
-            bound = self._at_most(term, into) if has > 0 else None
+            bound = self._bound_quotient(term, into) if has > 0 else None
             if bound is not None:
                 covers.append((into, has / bound[0], bound))
         room = sum((capacity for _, capacity, _ in covers), ZERO)
@@ -114,23 +114,23 @@ class Absorption:
             shares.append(Share(term, part, into, factor, uses))
         return shares
 
-    def _at_most(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
+    def _bound_quotient(self, small: Term, large: Term) -> tuple[fmpq, Product] | None:
         """Find a factor with small <= factor*large, and its proof."""
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not quotient.is_rational or (plain and not self._bounds and not factor_bounds):
-            uses = self._least_of(gap) if plain else self._by_one_bound(gap)
-            return None if uses is None else (_factor_above(uses), uses)
+            uses = self._multiply_minima(gap) if plain else self._prove_by_one_bound(gap)
+            return None if uses is None else (_bound_factors(uses), uses)
         usable = [*self._gaps, *_rational_gaps(factor_bounds)]
-        return _by_program({factor: power.rational for factor, power in gap.items()}, usable)
+        return _prove_by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
-    def _least_of(self, gap: Mapping[Factor, Constant]) -> Product:
+    def _multiply_minima(self, gap: Mapping[Factor, Constant]) -> Product:
         """Prove that 1 is at most a product of powers of factors that are at least 1."""
         return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
 
-    def _by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
+    def _prove_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
         """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
         below = next(((factor, power) for factor, power in gap.items() if power.sign() < 0), None)
         for bound, powers in self._gaps if below is not None else ():
@@ -145,14 +145,14 @@ class Absorption:
             }
             left = {factor: power for factor, power in rest.items() if power}
             if all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in left.items()):
-                return ((bound, times), *self._least_of(left))
+                return ((bound, times), *self._multiply_minima(left))
         return None
 
 
-def _by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
+def _prove_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, Product] | None:
     """Find powers of bounds whose product is small <= factor*large with the smallest factor."""
     factors = list(dict.fromkeys([*gap, *(factor for _, exponents in usable for factor in exponents)]))
-    powers = _by_factor(factors, [exponents for _, exponents in usable])
+    powers = _tabulate_gaps(factors, [exponents for _, exponents in usable])
     rows, limits = [], []
     for factor, row in powers.items():
         rows.append(row)
@@ -160,7 +160,7 @@ def _by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, 
         if not _is_at_least_one(factor.expr):
             rows.append([-entry for entry in row])
             limits.append(-gap.get(factor, ZERO))
-    solution = maximise([-_log2_near(bound.factor) for bound, _ in usable], rows, limits)
+    solution = maximise([-_approximate_log2(bound.factor) for bound, _ in usable], rows, limits)
     if not isinstance(solution, Optimum):
         return None
     uses = [(bound, Constant(times)) for (bound, _), times in zip(usable, solution.point, strict=True) if times]
@@ -169,10 +169,10 @@ def _by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[fmpq, 
         rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in nonzero), ZERO)
         if rest:
             uses.append((one_below(factor), Constant(rest)))
-    return _product_above([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
+    return _bound_product([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
-def _by_factor(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
+def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
     """Return for each factor its powers in all gaps: few factors are in any one gap."""
     rows = {factor: [ZERO] * len(gaps) for factor in factors}
     for index, gap in enumerate(gaps):
@@ -196,7 +196,7 @@ def one_below(factor: Factor) -> DominanceBound:
             rule = "log" if function == "log2" else "least"
         case _:
             rule = "exponential" if e.is_exponential(factor.expr) else "size"
-    return DominanceBound(e.UNIT_TERM, single(factor), ONE, {"rule": rule})
+    return DominanceBound(e.UNIT_TERM, make_monomial(factor), ONE, {"rule": rule})
 
 
 def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
@@ -204,22 +204,22 @@ def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -
     ...
     """
     for factor in factors:
-        term = single(factor)
+        term = make_monomial(factor)
         match factor.expr:
             case s.Call(function="log2", arguments=(s.Name() as inner,)):
-                yield DominanceBound(term, _single(inner)[0], LOG_OF_SIZE, {"rule": "log below size"})
-                yield DominanceBound(e.UNIT_TERM, term, LEAST_LOG, {"rule": "log of size"})
+                yield DominanceBound(term, _read_single_term(inner)[0], LOG_FACTOR, {"rule": "log below size"})
+                yield DominanceBound(e.UNIT_TERM, term, MIN_LOG_FACTOR, {"rule": "log of size"})
             case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
-                yield from _exponential_bounds(term, _single(inner)[0], known)
+                yield from _exponential_bounds(term, _read_single_term(inner)[0], known)
             case s.Call(function="min" | "floor" as name, arguments=arguments):
-                yield from _compared(term, arguments, name, above=False)
+                yield from _argument_bounds(term, arguments, name, above=False)
             case s.Call(function="max" | "ceil" as name, arguments=arguments):
-                yield from _compared(term, arguments, name, above=True)
+                yield from _argument_bounds(term, arguments, name, above=True)
             case s.Binary(op="//", left=left, right=right):
                 quotient = s.Binary("/", left, right, span=left.span)
-                yield from _compared(term, (quotient,), "floor", above=False)
+                yield from _argument_bounds(term, (quotient,), "floor", above=False)
             case s.Binary(op="%", left=left, right=right):
-                yield from _compared(term, (left, right), "remainder", above=False)
+                yield from _argument_bounds(term, (left, right), "remainder", above=False)
             case _:
                 pass
 
@@ -228,7 +228,7 @@ def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBou
     """Yield lower bounds of 2^n: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
         small = exponent.power(Constant.of(power))
-        yield DominanceBound(small, term, (BELOW_EXPONENTIAL * power) ** power, {"rule": "size below exponential"})
+        yield DominanceBound(small, term, (EXPONENTIAL_FACTOR * power) ** power, {"rule": "size below exponential"})
     yield DominanceBound(e.UNIT_TERM, term, fmpq(1, 2), {"rule": "exponential"})
     for bound in known:
         if bound.small == e.UNIT_TERM and bound.large == exponent and bound.factor < 1:
@@ -236,9 +236,9 @@ def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBou
             yield DominanceBound(e.UNIT_TERM, term, fmpq(1, 2**minimum), {**bound.because, "rule": "exponential"})
 
 
-def _compared(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
+def _argument_bounds(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
     """Yield bounds of the value by each argument that is a positive term, and conversely."""
-    parts = [_single(argument) for argument in arguments]
+    parts = [_read_single_term(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
     for term, coefficient in parts:
@@ -248,7 +248,7 @@ def _compared(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool)
             yield DominanceBound(own, term, coefficient, {"rule": rule})
 
 
-def _single(expr: s.Expr) -> tuple[Term, fmpq]:
+def _read_single_term(expr: s.Expr) -> tuple[Term, fmpq]:
     """Read an expression as one term with a positive rational coefficient; 0 for other expressions."""
     terms = e.expand(expr)
     if len(terms) == 1:
@@ -269,7 +269,7 @@ def _is_at_least_one(expr: s.Expr) -> bool:
         case s.Call(function="min" | "max", arguments=arguments):
             return all(_is_at_least_one(argument) for argument in arguments)
         case s.Call(function="ceil", arguments=(inner,)):
-            return bool(_single(inner)[1])
+            return bool(_read_single_term(inner)[1])
         case _:
             return e.is_exponential(expr)
 
@@ -278,27 +278,27 @@ def rational_below(value: Constant) -> fmpq:
     """Return the constant if it is rational, or a rational just below it."""
     if value.is_rational:
         return value.rational
-    return exactly(value.enclosed(PRECISION).lower())
+    return exact_midpoint(value.enclosed(PRECISION).lower())
 
 
-def _log2_near(value: fmpq) -> fmpq:
+def _approximate_log2(value: fmpq) -> fmpq:
     if value == 1:
         return ZERO
     return fmpq(round(float((arb(value).log() / arb.const_log2()).mid()) * SCALE), SCALE)
 
 
-def _factor_above(uses: Product) -> fmpq:
+def _bound_factors(uses: Product) -> fmpq:
     """Return a rational that is at least the product of the factors of bounds, each to its power."""
     bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
     if all(power.is_rational for _, power in bounded):
-        return _product_above([(factor, power.rational) for factor, power in bounded])
+        return _bound_product([(factor, power.rational) for factor, power in bounded])
     product = arb(1)
     for factor, power in bounded:
         product *= arb(factor) ** power.enclosed(PRECISION)
-    return exactly(product.upper())
+    return exact_midpoint(product.upper())
 
 
-def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
+def _bound_product(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
     """Return a rational that is at least the product of rationals to rational powers."""
     exact, rest = ONE, arb(1)
     for base, power in powers:
@@ -310,7 +310,7 @@ def _product_above(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
             rest *= arb(base) ** arb(power)
     if rest == 1:
         return exact
-    return exact * exactly(rest.upper())
+    return exact * exact_midpoint(rest.upper())
 
 
 MAX_TERMS = 300
@@ -326,14 +326,15 @@ class Shifted:
     share: fmpq
 
 
-def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
+def shift_to_minima(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
     """Expand a difference in factor - least value; None unless all coefficients are rational, >= 0."""
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}
     try:
         parts = {
-            term: _polynomial(context, term, times, excess) for term, times in (*positive.items(), *negative.items())
+            term: _expand_shifted_term(context, term, times, excess)
+            for term, times in (*positive.items(), *negative.items())
         }
     except OutOfReachError:
         return None
@@ -352,24 +353,24 @@ def shifted(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
     return Shifted(terms, min(amounts, default=ZERO) / max(1, len(terms)))
 
 
-def _polynomial(
+def _expand_shifted_term(
     context: fmpq_mpoly_ctx, term: Term, coefficient: Constant, excess: Mapping[Factor, fmpq_mpoly]
 ) -> fmpq_mpoly:
     """Expand a term in the differences of its factors from their least values."""
-    product = context.constant(_rational(coefficient))
+    product = context.constant(_require_rational(coefficient))
     for factor, power in term.powers.items():
-        product *= excess[factor] ** _whole(power)
+        product *= excess[factor] ** _require_small_natural(power)
     return product
 
 
-def _rational(value: Constant) -> fmpq:
+def _require_rational(value: Constant) -> fmpq:
     if not value.is_rational:
         raise OutOfReachError("a coefficient that is not rational")
     return value.rational
 
 
-def _whole(power: Constant) -> int:
-    value = _rational(power)
+def _require_small_natural(power: Constant) -> int:
+    value = _require_rational(power)
     if value.q != 1 or not 0 < value.p <= e.MAX_WHOLE_POWER:
         raise OutOfReachError("a power that is not a small natural number")
     return int(value.p)

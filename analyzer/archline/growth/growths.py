@@ -13,14 +13,14 @@ from typing import Literal
 
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build as b
-from archline.expr.build import ZERO, call, total
-from archline.expr.text import Formula, conjunction, format_expression, joined, phrase
-from archline.expr.tree import rewritten, same
+from archline.expr.build import ZERO, call, sum_terms
+from archline.expr.text import Formula, format_conjunction, format_expression, join_phrases, join_with_mark
+from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.balls import exact_text
 from archline.growth.candidates import Shape, is_call
-from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, is_O, proves
+from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, can_prove_big_o, is_O
 from archline.growth.log_domain import Domain, names_of
 from archline.growth.monomials import Term
 from archline.language import syntax as s
@@ -41,16 +41,20 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
 
     `share` replaces min(1, e): 1 for an upper bound, 0 for a lower one.
     """
-    terms = _terms(reduced(expr if share is None else rewritten(expr, lambda part: share if _is_share(part) else None)))
+    terms = _expand_terms(
+        drop_neutral_operands(
+            expr if share is None else rewrite_parts(expr, lambda part: share if _is_share(part) else None)
+        )
+    )
     exprs = [term.tree() for term in dict.fromkeys(terms) if term is not None]
     if None in terms or not 0 < len(exprs) <= MAX_TERMS:
         return None
     remaining = list(range(len(exprs)))
     for index in range(len(exprs)):
         rest = [position for position in remaining if position != index]
-        if any(holds(exprs[index], exprs[position], domain) for position in rest):
+        if any(is_proved_big_o(exprs[index], exprs[position], domain) for position in rest):
             remaining = rest
-    return total((False, exprs[position]) for position in remaining)
+    return sum_terms((False, exprs[position]) for position in remaining)
 
 
 def _is_share(expr: s.Expr) -> bool:
@@ -63,20 +67,20 @@ def _is_share(expr: s.Expr) -> bool:
     )
 
 
-def _terms(expr: s.Expr) -> list[Shape | None]:
+def _expand_terms(expr: s.Expr) -> list[Shape | None]:
     """Expand a sum into monomials, a max counting as a sum; None for each term that is not a positive monomial."""
     try:
-        terms = e.expand(rewritten(expr, _summed))
+        terms = e.expand(rewrite_parts(expr, _replace_max_by_sum))
     except OutOfReachError:
         return [None]
-    return [_shape(term) if coefficient.sign() > 0 else None for term, coefficient in terms.items()]
+    return [_as_shape(term) if coefficient.sign() > 0 else None for term, coefficient in terms.items()]
 
 
-def _summed(expr: s.Expr) -> s.Expr | None:
+def _replace_max_by_sum(expr: s.Expr) -> s.Expr | None:
     """Replace a max by a sum, and a logarithm that is rounded up by the logarithm, which has the same growth."""
     match expr:
         case s.Call(function="max", arguments=arguments):
-            return reduce(plus, [rewritten(argument, _summed) for argument in arguments])
+            return reduce(make_sum, [rewrite_parts(argument, _replace_max_by_sum) for argument in arguments])
         case s.Call(function="ceil", arguments=(s.Call(function="log2") as level,)):
             return level
         case s.Call(function="log2"):
@@ -85,44 +89,44 @@ def _summed(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _shape(term: Term) -> Shape | None:
+def _as_shape(term: Term) -> Shape | None:
     """Return a term of names and logarithms as a shape; None for a term with other factors."""
     return term if all(isinstance(base.expr, s.Name) or is_call(base.expr, "log2") for base in term.powers) else None
 
 
-def plus(left: s.Expr, right: s.Expr) -> s.Expr:
+def make_sum(left: s.Expr, right: s.Expr) -> s.Expr:
     """Return left + right."""
     return s.Binary("+", left, right, span=left.span)
 
 
 def added_terms(expr: s.Expr) -> list[Shape]:
     """Return the monomials of a sum that are added, multiplied out; other terms are omitted."""
-    return [term for term in _terms(expr) if term is not None]
+    return [term for term in _expand_terms(expr) if term is not None]
 
 
-def monomial(expr: s.Expr) -> Shape | None:
+def read_monomial(expr: s.Expr) -> Shape | None:
     """Read a product of powers of names and logarithms, without its coefficient; None for another expression."""
-    terms = _terms(expr)
+    terms = _expand_terms(expr)
     return terms[0] if len(terms) == 1 else None
 
 
-def quotient(f: s.Expr, g: s.Expr) -> s.Expr:
+def divide_expressions(f: s.Expr, g: s.Expr) -> s.Expr:
     """Divide f by g: common factors cancel, and powers are written as one product unless that is longer."""
     above, below = split_product(f), split_product(g)
     try:
         terms = {factor: e.expand(factor) for factor in (*above, *below)}
     except OutOfReachError:
-        return b.quotient(above, below)
+        return b.divide_products(above, below)
     for factor in tuple(above):
         if (shared := next((base for base in below if terms[base] == terms[factor]), None)) is not None:
             above.remove(factor)
             below.remove(shared)
-    plain = b.quotient(above, below)
+    plain = b.divide_products(above, below)
     if any(len(terms[factor]) != 1 for factor in (*above, *below)):
         return plain
     top, bottom = (prod((next(iter(terms[x])) for x in side), start=e.UNIT_TERM) for side in (above, below))
     ratio = (top / bottom).tree()
-    return ratio if _shape(top / bottom) or len(format_expression(ratio)) < len(format_expression(plain)) else plain
+    return ratio if _as_shape(top / bottom) or len(format_expression(ratio)) < len(format_expression(plain)) else plain
 
 
 def split_product(expr: s.Expr) -> list[s.Expr]:
@@ -132,24 +136,24 @@ def split_product(expr: s.Expr) -> list[s.Expr]:
     return [] if is_number(expr, 1) else [expr]
 
 
-def order(relation: str, bound: s.Expr) -> Formula:
+def make_order_formula(relation: str, bound: s.Expr) -> Formula:
     """Return `Theta(...)`, `O(...)` or `Omega(...)`."""
     return Formula(call(relation, bound))
 
 
-def holds(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
+def is_proved_big_o(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
     """Whether f = O(g) is proved; False too where the expressions have no growth."""
     try:
-        return same(f, g) or proves(f, g, domain)
+        return has_same_structure(f, g) or can_prove_big_o(f, g, domain)
     except ArchlineError:
         return False
 
 
-def reduced(expr: s.Expr) -> s.Expr:
+def drop_neutral_operands(expr: s.Expr) -> s.Expr:
     """Drop factors of 1 and terms of 0 from an expression."""
     match expr:
         case s.Binary(op=op, left=left, right=right):
-            a, b = reduced(left), reduced(right)
+            a, b = drop_neutral_operands(left), drop_neutral_operands(right)
             match op:
                 case "*" if is_number(a, 0) or is_number(b, 0):
                     return ZERO
@@ -157,7 +161,7 @@ def reduced(expr: s.Expr) -> s.Expr:
                     return b
                 case "*" | "/" if is_number(b, 1):
                     return a
-                case "*" if isinstance(b, s.Binary) and b.op == "/" and same(a, b.right):
+                case "*" if isinstance(b, s.Binary) and b.op == "/" and has_same_structure(a, b.right):
                     return b.left
                 case "+" | "-" if is_number(b, 0):
                     return a
@@ -169,10 +173,10 @@ def reduced(expr: s.Expr) -> s.Expr:
                 case _:
                     return s.Binary(op, a, b, span=expr.span)
         case s.Call(function="max", arguments=arguments):
-            terms = tuple(argument for argument in map(reduced, arguments) if not is_number(argument, 0))
+            terms = tuple(argument for argument in map(drop_neutral_operands, arguments) if not is_number(argument, 0))
             return terms[0] if len(terms) == 1 else s.Call("max", terms, span=expr.span) if terms else ZERO
         case s.Call(function=function, arguments=arguments):
-            return s.Call(function, tuple(map(reduced, arguments)), span=expr.span)
+            return s.Call(function, tuple(map(drop_neutral_operands, arguments)), span=expr.span)
         case _:
             return expr
 
@@ -197,12 +201,12 @@ class Growth:
     @property
     def when(self) -> str:
         """The shown facts as text."""
-        return conjunction(self.where)
+        return format_conjunction(self.where)
 
     @property
     def tight(self) -> bool:
         """Whether both bounds are known and the same expression."""
-        return self.lower is not None and same(self.lower, self.upper)
+        return self.lower is not None and has_same_structure(self.lower, self.upper)
 
     @property
     def is_zero(self) -> bool:
@@ -215,23 +219,28 @@ class Growth:
         if self.tight and self.is_zero:
             return "0"
         ends = (("Theta", self.upper),) if self.tight else (("O", self.upper), ("Omega", self.lower))
-        return joined((phrase(order(name, end), *where) for name, end in ends if end is not None), ", ") or None
+        return (
+            join_with_mark(
+                (join_phrases(make_order_formula(name, end), *where) for name, end in ends if end is not None), ", "
+            )
+            or None
+        )
 
 
-def dominated(less: Growth, more: Growth, domain: Domain) -> Verdict:
+def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
     """Decide whether one quantity is O of another in a domain, whose facts replace those of both."""
     exact = less.tight and more.tight
-    proof = _asked(less.upper, more.lower, domain, refutes=exact)
+    proof = _decide_big_o(less.upper, more.lower, domain, refutes=exact)
     if exact or isinstance(proof, Proved):
         return proof
     # No proof from the bounds that face each other is no refutation; one comes from the opposite pair.
-    refuted = _asked(less.lower, more.upper, domain, refutes=True)
+    refuted = _decide_big_o(less.lower, more.upper, domain, refutes=True)
     if isinstance(refuted, Refuted):
         return refuted
     return proof if isinstance(proof, Undecided) else Undecided(UNDECIDED)
 
 
-def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool) -> Verdict:
+def _decide_big_o(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool) -> Verdict:
     if f is None or g is None:
         return Undecided("the growth is not known")
     try:
@@ -240,19 +249,23 @@ def _asked(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool)
         return Undecided(problem.diagnostics[0].message)
 
 
-def simplified(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> Growth:
+def simplify_growth(bounds: Growth, candidates: Iterable[s.Expr], domain: Domain) -> Growth:
     """Replace both bounds by the first candidates that are proved to bound them, where there are any."""
     assert bounds.lower is not None
     assert bounds.upper is not None
     orders = list(candidates)
-    above = [form for form in orders if holds(bounds.upper, form, domain)]
+    above = [form for form in orders if is_proved_big_o(bounds.upper, form, domain)]
     for form in above:
-        if holds(form, bounds.lower, domain):
+        if is_proved_big_o(form, bounds.lower, domain):
             return replace(bounds, lower=form, upper=form)
     # The lowest of several upper bounds.
-    upper = next((form for form in above if all(holds(form, another, domain) for another in above)), bounds.upper)
-    below = [form for form in orders if holds(form, bounds.lower, domain)]
-    lower = next((form for form in below if all(holds(another, form, domain) for another in below)), bounds.lower)
+    upper = next(
+        (form for form in above if all(is_proved_big_o(form, another, domain) for another in above)), bounds.upper
+    )
+    below = [form for form in orders if is_proved_big_o(form, bounds.lower, domain)]
+    lower = next(
+        (form for form in below if all(is_proved_big_o(another, form, domain) for another in below)), bounds.lower
+    )
     return replace(bounds, lower=lower, upper=upper)
 
 
@@ -271,7 +284,7 @@ Confirm = Callable[[str, Refuted], Witness | None]
 """A function that returns a witness that a counterexample applies to the quantity itself, or None."""
 
 
-def unseen(*_: object) -> Witness:
+def accept_counterexample(*_: object) -> Witness:
     """Accept a counterexample without ratios, for a quantity that has no values."""
     return Witness()
 
@@ -318,7 +331,7 @@ def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confir
 
 
 def decide_side(
-    side: str, first: Growth, second: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = unseen
+    side: str, first: Growth, second: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = accept_counterexample
 ) -> GrowthVerdict:
     """Decide whether one quantity is O (or Omega) of another, from proofs and refutations of their bounds."""
     if any(bound is not None and _is_long(bound) for bound in (first.lower, first.upper)):
@@ -332,18 +345,18 @@ def decide_side(
     if domain is None:
         # Only sizes of 0 satisfy the facts: growth is about sizes from 1 on.
         return GrowthVerdict("holds", "")
-    match dominated(first, second, domain) if side == "O" else dominated(second, first, domain):
+    match decide_dominance(first, second, domain) if side == "O" else decide_dominance(second, first, domain):
         case Proved() as proof:
             return GrowthVerdict("holds", "", (proof,))
         case Refuted() as refuted if (witness := confirm(side, refuted)) is not None:
-            return GrowthVerdict("fails", _counterexample(refuted, side, witness), refuted=refuted)
+            return GrowthVerdict("fails", _describe_counterexample(refuted, side, witness), refuted=refuted)
         case _ if side == "Omega" and first.lower is not None and is_number(first.lower, 0):
             return GrowthVerdict("unknown", "no lower bound above 0 is known")
         case answer:
             return GrowthVerdict("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
 
 
-def together(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
+def combine_verdicts(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
     """Combine the verdicts on the directions of a claim; the reason names the direction that is open."""
     for side, half in halves.items():
         if half.outcome == "fails":
@@ -378,21 +391,21 @@ def _is_long(expr: s.Expr) -> bool:
     return False
 
 
-def _counterexample(refuted: Refuted, side: str, witness: Witness) -> str:
+def _describe_counterexample(refuted: Refuted, side: str, witness: Witness) -> str:
     """Describe sizes along which the ratio is unbounded, with the true value at some sizes."""
     data = refuted.counterexample
     above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
     names = {*names_of(refuted.question.f), *names_of(refuted.question.g), *witness.names}
     if data["kind"] == "point":
         at: Mapping[str, object] = data["at"]  # type: ignore[assignment]
-        return f"at {_named(at, names)} the {above} is {data['f']} and the {below} {data['g']}"
-    ratios = [f"{text} at {_named(point, names)}" for point, text in witness.ratios[:MAX_RATIOS]]
-    return f"{above}/{below} is unbounded along {_named(refuted.curve, names)}" + (
+        return f"at {_format_sizes(at, names)} the {above} is {data['f']} and the {below} {data['g']}"
+    ratios = [f"{text} at {_format_sizes(point, names)}" for point, text in witness.ratios[:MAX_RATIOS]]
+    return f"{above}/{below} is unbounded along {_format_sizes(refuted.curve, names)}" + (
         f": {', '.join(ratios)}" if ratios else ""
     )
 
 
-def _named(sizes: Mapping[str, object], names: Container[str]) -> str:
+def _format_sizes(sizes: Mapping[str, object], names: Container[str]) -> str:
     """Format the sizes of the given names as `m = 2^T, n = T`."""
     chosen = {name: value for name, value in sizes.items() if name in names}
     return ", ".join(

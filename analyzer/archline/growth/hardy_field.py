@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from functools import cmp_to_key, reduce
 from typing import TypeAlias
 
-from archline.algebra.reals import HALF, NOTHING, ONE, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import HALF, ONE, ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfReachError
 from archline.growth import normal_form as e
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -23,7 +23,7 @@ LEVELS = 5
 """The number of levels of a scale: 2^T, T, log2(T), and the first two iterates of the logarithm."""
 
 Scale: TypeAlias = tuple[Constant, ...]
-FLAT: Scale = (NOTHING,) * LEVELS
+FLAT: Scale = (ZERO_CONSTANT,) * LEVELS
 
 
 @record(slots=True)
@@ -53,7 +53,7 @@ class Value:
 ZERO = Value((), exact=True)
 
 
-def order(left: Scale, right: Scale) -> int:
+def compare_scales(left: Scale, right: Scale) -> int:
     """Return 1 if the left scale grows faster, -1 if the right does, 0 if neither."""
     for a, b in zip(left, right, strict=True):
         sign = (a - b).sign()
@@ -62,34 +62,34 @@ def order(left: Scale, right: Scale) -> int:
     return 0
 
 
-def constant(value: Constant) -> Value:
+def make_constant(value: Constant) -> Value:
     """Return a constant as a value."""
     return Value((ScaledTerm(value, FLAT),), exact=True) if value else ZERO
 
 
-def number(value: fmpq) -> Value:
+def make_number(value: fmpq) -> Value:
     """Return a rational as a value."""
-    return constant(Constant(value))
+    return make_constant(Constant(value))
 
 
-def curve(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
+def make_level_value(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
     """Return the coefficient times powers of the levels."""
     padded = [*(Constant(power) for power in scale), *FLAT][:LEVELS]
     return Value((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
 
 
-def negated(value: Value) -> Value:
+def negate_value(value: Value) -> Value:
     """Return minus the value."""
     return Value(tuple(ScaledTerm(-term.coefficient, term.scale) for term in value.terms), value.exact)
 
 
-def added(left: Value, right: Value) -> Value:
+def add_values(left: Value, right: Value) -> Value:
     """Return left + right. Raises OutOfReachError where leading terms cancel."""
     if not left.terms or not right.terms:
         return left if left.terms else right
     if left.exact and right.exact:
-        return _exact_sum([*left.terms, *right.terms])
-    sign = order(left.leading.scale, right.leading.scale)
+        return _add_exactly([*left.terms, *right.terms])
+    sign = compare_scales(left.leading.scale, right.leading.scale)
     if sign:
         return Value(((left if sign > 0 else right).leading,), exact=False)
     total = left.leading.coefficient + right.leading.coefficient
@@ -98,41 +98,41 @@ def added(left: Value, right: Value) -> Value:
     return Value((ScaledTerm(total, left.leading.scale),), exact=False)
 
 
-def _exact_sum(terms: list[ScaledTerm]) -> Value:
+def _add_exactly(terms: list[ScaledTerm]) -> Value:
     merged: dict[Scale, Constant] = {}
     for term in terms:
-        total = merged.pop(term.scale, NOTHING) + term.coefficient
+        total = merged.pop(term.scale, ZERO_CONSTANT) + term.coefficient
         if total:
             merged[term.scale] = total
-    scales = sorted(merged, key=cmp_to_key(order), reverse=True)
+    scales = sorted(merged, key=cmp_to_key(compare_scales), reverse=True)
     return Value(tuple(ScaledTerm(merged[scale], scale) for scale in scales), exact=True)
 
 
-def multiplied(left: Value, right: Value) -> Value:
+def multiply_values(left: Value, right: Value) -> Value:
     """Return left * right."""
     if not left.terms or not right.terms:
         return ZERO
     if left.exact and right.exact and len(left.terms) * len(right.terms) <= 64:
-        return _exact_sum([_product(a, b) for a in left.terms for b in right.terms])
-    return Value((_product(left.leading, right.leading),), exact=False)
+        return _add_exactly([_multiply_terms(a, b) for a in left.terms for b in right.terms])
+    return Value((_multiply_terms(left.leading, right.leading),), exact=False)
 
 
-def _product(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
+def _multiply_terms(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
     scale = tuple(a + b for a, b in zip(left.scale, right.scale, strict=True))
     return ScaledTerm(left.coefficient * right.coefficient, scale)
 
 
-def raised(value: Value, exponent: Constant) -> Value:
+def raise_value(value: Value, exponent: Constant) -> Value:
     """Return value^exponent. Raises OutOfReachError for 1/0 and roots of negative numbers."""
     if not exponent:
-        return number(ONE)
+        return make_number(ONE)
     if not value.terms:
         if exponent.sign() < 0:
             raise OutOfReachError("division by zero")
         return ZERO
     whole = exponent.is_rational and exponent.rational.q == 1
     if whole and value.exact and 0 < exponent.rational.p <= 4:
-        return reduce(multiplied, [value] * int(exponent.rational.p))
+        return reduce(multiply_values, [value] * int(exponent.rational.p))
     if value.sign < 0 and not whole:
         raise OutOfReachError("a power of a negative number")
     scale = tuple(power * exponent for power in value.leading.scale)
@@ -140,63 +140,63 @@ def raised(value: Value, exponent: Constant) -> Value:
     return Value((ScaledTerm(value.leading.coefficient.power(exponent), scale),), exact=single)
 
 
-def log2(value: Value) -> Value:
+def take_log2(value: Value) -> Value:
     """Return the binary logarithm of 2 + value. Raises OutOfReachError for a negative value or too many logarithms."""
     if not value.terms:
-        return number(ONE)
+        return make_number(ONE)
     if value.sign < 0:
         raise OutOfReachError("a logarithm of a negative number")
     term = value.leading
     for level, power in enumerate(term.scale):
         sign = power.sign()
         if sign < 0:
-            return Value((ScaledTerm(UNITY, FLAT),), exact=False)
+            return Value((ScaledTerm(ONE_CONSTANT, FLAT),), exact=False)
         if sign > 0:
             if level + 1 == LEVELS:
                 raise OutOfReachError("too many logarithms")
-            scale = tuple(UNITY if index == level + 1 else NOTHING for index in range(LEVELS))
+            scale = tuple(ONE_CONSTANT if index == level + 1 else ZERO_CONSTANT for index in range(LEVELS))
             return Value((ScaledTerm(power, scale),), exact=False)
     return Value((ScaledTerm((term.coefficient + Constant.of(2)).log2(), FLAT),), exact=False)
 
 
-def power_of_two(value: Value) -> Value:
+def raise_two(value: Value) -> Value:
     """Return 2^value for an exact multiple of one level below 2^T. Raises OutOfReachError."""
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
     (term,) = value.terms
     for level, power in enumerate(term.scale):
         if power:
-            above = tuple(term.coefficient if index == level - 1 else NOTHING for index in range(LEVELS))
-            if not level or power != UNITY or any(term.scale[level + 1 :]):
+            above = tuple(term.coefficient if index == level - 1 else ZERO_CONSTANT for index in range(LEVELS))
+            if not level or power != ONE_CONSTANT or any(term.scale[level + 1 :]):
                 raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
-            return Value((ScaledTerm(UNITY, above),), exact=True)
-    return constant(Constant.of(2).power(term.coefficient))
+            return Value((ScaledTerm(ONE_CONSTANT, above),), exact=True)
+    return make_constant(Constant.of(2).power(term.coefficient))
 
 
-def compared(left: Value, right: Value) -> int:
+def compare_values(left: Value, right: Value) -> int:
     """Return the sign of left - right for all large T."""
-    return added(left, negated(right)).sign
+    return add_values(left, negate_value(right)).sign
 
 
-def rounded(value: Value, up: bool) -> Value:
+def round_value(value: Value, up: bool) -> Value:
     """Return the ceil or floor of a nonnegative value. Raises OutOfReachError near an integer."""
     if not value.terms:
         return ZERO
     if value.sign < 0:
         raise OutOfReachError("rounding of a negative number")
-    sign = order(value.leading.scale, FLAT)
+    sign = compare_scales(value.leading.scale, FLAT)
     if sign > 0:
         return Value((value.leading,), exact=False)
     if sign < 0:
-        return number(ONE) if up else ZERO
+        return make_number(ONE) if up else ZERO
     coefficient = value.leading.coefficient
     if coefficient.is_rational and value.exact and len(value.terms) == 1:
-        return number(fmpq(coefficient.rational.ceil() if up else coefficient.rational.floor()))
+        return make_number(fmpq(coefficient.rational.ceil() if up else coefficient.rational.floor()))
     near = coefficient.enclosed(PRECISION)
     whole = (near.ceil() if up else near.floor()).unique_fmpz()
     if whole is None or near.contains_integer():
         raise OutOfReachError("rounding near an integer")
-    return number(fmpq(whole))
+    return make_number(fmpq(whole))
 
 
 MINUS_ONE = Constant(fmpq(-1))
@@ -210,115 +210,117 @@ class Curve:
     coefficients: Mapping[str, fmpq]
 
     def value(self, name: str) -> Value:
-        return curve(self.scales.get(name, ()), self.coefficients.get(name, fmpq(1)))
+        return make_level_value(self.scales.get(name, ()), self.coefficients.get(name, fmpq(1)))
 
 
-def along(expr: s.Expr, curve: Curve) -> Value:
+def evaluate_along(expr: s.Expr, curve: Curve) -> Value:
     """Evaluate an expression along the curve. Raises OutOfReachError where leading terms do not decide."""
-    value = e.constant(expr)
+    value = e.evaluate_constant(expr)
     if value is not None:
-        return constant(value)
+        return make_constant(value)
     match expr:
         case s.Name(id=name):
             return curve.value(name)
         case s.Unary(operand=operand):
-            return negated(along(operand, curve))
+            return negate_value(evaluate_along(operand, curve))
         case s.Binary(op="^", left=left, right=right):
-            return _expr_power(left, right, curve)
+            return _evaluate_power(left, right, curve)
         case s.Binary(op=op, left=left, right=right):
-            return _binary(op, along(left, curve), along(right, curve))
+            return _apply_operator(op, evaluate_along(left, curve), evaluate_along(right, curve))
         case s.Call(function=function, arguments=arguments):
-            return _call(function, [along(argument, curve) for argument in arguments])
+            return _apply_function(function, [evaluate_along(argument, curve) for argument in arguments])
         case s.Integer() | s.Real() | s.Element() | s.Reshape():
             raise OutOfReachError("not an expression in sizes")
 
 
-def _binary(op: str, left: Value, right: Value) -> Value:
+def _apply_operator(op: str, left: Value, right: Value) -> Value:
     match op:
         case "+":
-            return added(left, right)
+            return add_values(left, right)
         case "-":
-            return added(left, negated(right))
+            return add_values(left, negate_value(right))
         case "*":
-            return multiplied(left, right)
+            return multiply_values(left, right)
         case "/":
-            return multiplied(left, raised(right, MINUS_ONE))
+            return multiply_values(left, raise_value(right, MINUS_ONE))
         case "//":
-            return rounded(_binary("/", left, right), up=False)
+            return round_value(_apply_operator("/", left, right), up=False)
         case _:
             raise OutOfReachError(f"`{op}` along a curve")
 
 
-def _expr_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
-    value = e.constant(exponent)
+def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
+    value = e.evaluate_constant(exponent)
     if value is not None:
-        return raised(along(base, curve), value)
-    base_value = e.constant(base)
+        return raise_value(evaluate_along(base, curve), value)
+    base_value = e.evaluate_constant(base)
     if base_value is None:
         raise OutOfReachError("an exponent that is not constant")
-    result = number(fmpq(1))
+    result = make_number(fmpq(1))
     for term, coefficient in e.expand(exponent).items():
         if not term.powers:
-            result = multiplied(result, constant(base_value.power(coefficient)))
+            result = multiply_values(result, make_constant(base_value.power(coefficient)))
             continue
-        match e.alone(term):
+        match e.find_single_factor(term):
             case s.Call(function="log2", arguments=(inner,)):
                 # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
-                power_base = added(along(inner, curve), number(fmpq(2)))
+                power_base = add_values(evaluate_along(inner, curve), make_number(fmpq(2)))
             case s.Name(id=name):
-                power_base = power_of_two(curve.value(name))
+                power_base = raise_two(curve.value(name))
             case _:
                 raise OutOfReachError("an exponent that is not constant")
-        result = multiplied(result, raised(power_base, coefficient * base_value.log2()))
+        result = multiply_values(result, raise_value(power_base, coefficient * base_value.log2()))
     return result
 
 
-def log_along(expr: s.Expr, curve: Curve) -> Value:
+def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
     """Return log2 of a positive expression, up to smaller terms or a constant. Raises OutOfReachError near 0 or 1."""
     match expr:
         case s.Binary(op="*" | "/" as op, left=left, right=right):
-            return _binary("+" if op == "*" else "-", log_along(left, curve), log_along(right, curve))
+            return _apply_operator(
+                "+" if op == "*" else "-", evaluate_log_along(left, curve), evaluate_log_along(right, curve)
+            )
         case s.Call(function="sqrt", arguments=(inner,)):
-            return multiplied(constant(HALF), log_along(inner, curve))
+            return multiply_values(make_constant(HALF), evaluate_log_along(inner, curve))
         case s.Binary(op="^", left=left, right=right):
-            return multiplied(along(right, curve), log_along(left, curve))
+            return multiply_values(evaluate_along(right, curve), evaluate_log_along(left, curve))
         case s.Binary(op="+", left=left, right=right) | s.Call(function="max", arguments=(left, right)):
-            return _extreme(log_along(left, curve), log_along(right, curve), 1)
-        case _ if (value := e.constant(expr)) is not None:
-            return constant(value.log2())
+            return _find_extreme(evaluate_log_along(left, curve), evaluate_log_along(right, curve), 1)
+        case _ if (value := e.evaluate_constant(expr)) is not None:
+            return make_constant(value.log2())
         case _:
-            limit = along(expr, curve)
-            if not limit.terms or (growing := order(limit.leading.scale, FLAT)) < 0:
+            limit = evaluate_along(expr, curve)
+            if not limit.terms or (growing := compare_scales(limit.leading.scale, FLAT)) < 0:
                 raise OutOfReachError("a logarithm of what vanishes")
             if growing:
-                return log2(limit)
+                return take_log2(limit)
             if not limit.exact or len(limit.terms) > 1:
                 raise OutOfReachError("a logarithm of what is close to a constant")
-            return constant(limit.leading.coefficient.log2())
+            return make_constant(limit.leading.coefficient.log2())
 
 
-def _call(function: str, values: list[Value]) -> Value:
+def _apply_function(function: str, values: list[Value]) -> Value:
     first, *rest = values
     match function:
         case "min" | "max":
             for candidate in rest:
-                first = _extreme(first, candidate, 1 if function == "max" else -1)
+                first = _find_extreme(first, candidate, 1 if function == "max" else -1)
             return first
         case "sqrt" | "rsqrt":
-            return raised(first, HALF if function == "sqrt" else -HALF)
+            return raise_value(first, HALF if function == "sqrt" else -HALF)
         case "log2" | "log":
-            return log2(first)
+            return take_log2(first)
         case "floor" | "ceil":
-            return rounded(first, up=function == "ceil")
+            return round_value(first, up=function == "ceil")
         case "abs":
-            return negated(first) if first.sign < 0 else first
+            return negate_value(first) if first.sign < 0 else first
         case _:
             raise OutOfReachError(f"`{function}` along a curve")
 
 
-def _extreme(left: Value, right: Value, sign: int) -> Value:
+def _find_extreme(left: Value, right: Value, sign: int) -> Value:
     try:
-        return left if compared(left, right) * sign >= 0 else right
+        return left if compare_values(left, right) * sign >= 0 else right
     except OutOfReachError:
         if left.terms and right.terms and left.leading == right.leading:
             # Both have this leading term, and so have their maximum and minimum.
@@ -326,34 +328,34 @@ def _extreme(left: Value, right: Value, sign: int) -> Value:
         raise
 
 
-def holds(fact: s.Fact, curve: Curve) -> bool:
+def is_true_along(fact: s.Fact, curve: Curve) -> bool:
     """Whether the fact is certain at points of the curve with arbitrarily large T."""
     try:
-        return _holds(fact, curve)
+        return _is_true_along(fact, curve)
     except OutOfReachError:
         return False
 
 
-def _holds(fact: s.Fact, curve: Curve) -> bool:
+def _is_true_along(fact: s.Fact, curve: Curve) -> bool:
     match fact:
         case s.Binary(op="and", left=left, right=right):
-            return _holds(left, curve) and _holds(right, curve)
+            return _is_true_along(left, curve) and _is_true_along(right, curve)
         case s.Binary(op="or", left=left, right=right):
-            return holds(left, curve) or holds(right, curve)
+            return is_true_along(left, curve) or is_true_along(right, curve)
         case s.Binary(op=op, left=left, right=right):
-            sign = compared(along(left, curve), along(right, curve))
+            sign = compare_values(evaluate_along(left, curve), evaluate_along(right, curve))
             return {"<=": sign <= 0, "<": sign < 0, ">=": sign >= 0, ">": sign > 0, "==": not sign, "!=": bool(sign)}[
                 op
             ]
         case s.IsPower(value=value, base=base):
-            step = e.constant(base)
+            step = e.evaluate_constant(base)
             whole = step is not None and step.is_rational and step.rational in (2, 4, 16)
-            return whole and _is_power_of_two(along(value, curve), even=True)
+            return whole and _is_power_of_two(evaluate_along(value, curve), even=True)
         case s.IsSquare(value=value):
-            return _is_power_of_two(along(value, curve), even=True)
+            return _is_power_of_two(evaluate_along(value, curve), even=True)
         case s.Divides(divisor=divisor, value=value):
-            parts = along(divisor, curve), along(value, curve)
-            return all(_is_power_of_two(part, even=False) for part in parts) and compared(*parts) <= 0
+            parts = evaluate_along(divisor, curve), evaluate_along(value, curve)
+            return all(_is_power_of_two(part, even=False) for part in parts) and compare_values(*parts) <= 0
         case s.Integer() | s.Real() | s.Name() | s.Unary() | s.Call() | s.Element() | s.Reshape():
             return False
 
@@ -365,9 +367,9 @@ def _is_power_of_two(value: Value, *, even: bool) -> bool:
     if not value.leading.coefficient.is_rational:
         return False
     exact = value.leading.coefficient.rational
-    if order(value.leading.scale, FLAT) < 0:
+    if compare_scales(value.leading.scale, FLAT) < 0:
         return False
-    if value.leading.scale == FLAT or all(power == NOTHING for power in value.leading.scale):
+    if value.leading.scale == FLAT or all(power == ZERO_CONSTANT for power in value.leading.scale):
         return exact.q == 1 and int(exact).bit_count() == 1 and (not even or exact == 1)
     # At these T all levels are powers of 2.
     powers = [power.rational for power in value.leading.scale if power]

@@ -22,7 +22,15 @@ from archline.expr.text import format_expression, format_fact
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import DifferenceStep, Envelope, Reader
-from archline.growth.counterexample import Divergence, Point, Refuter, Sample, counterexample, curve_texts, samples
+from archline.growth.counterexample import (
+    Divergence,
+    Point,
+    Refuter,
+    Sample,
+    curve_texts,
+    encode_counterexample,
+    sample_curve,
+)
 from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
 from archline.growth.dominance_differences import DominanceBound, Share
 from archline.growth.lattices import (
@@ -31,12 +39,12 @@ from archline.growth.lattices import (
     Lattice,
     Powers,
     largest_of_smallest,
-    product,
+    multiply_lattices,
     smallest_of_largest,
 )
 from archline.growth.log_domain import Domain, names_of
 from archline.growth.monomials import Monomial
-from archline.growth.normal_form import exponents
+from archline.growth.normal_form import find_exponent_sizes
 from archline.growth.prove import SLOW, Search, Tree, bounds_logs
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -48,13 +56,13 @@ FORMAT = 1
 Data = dict[str, object]
 
 
-def document(
+def encode_certificate(
     f: s.Expr, g: s.Expr, facts: Sequence[s.Fact], trees: Sequence[Tree], steps: Mapping[str, DifferenceStep]
 ) -> Data:
     """Encode the certificate of a proof as plain data."""
     bounds: list[Data] = []
     for tree in trees:
-        bound = _bound(tree)
+        bound = _encode_bound(tree)
         if bound not in bounds:
             bounds.append(bound)
     return {
@@ -62,12 +70,12 @@ def document(
         "f": format_expression(f),
         "g": format_expression(g),
         "facts": [format_fact(fact) for fact in facts],
-        "differences": [_difference(step) for step in steps.values()],
+        "differences": [_encode_difference(step) for step in steps.values()],
         "bounds": bounds,
     }
 
 
-def _bound(tree: Tree) -> Data:
+def _encode_bound(tree: Tree) -> Data:
     left: dict[Powers, None] = {}
     right: dict[Powers, None] = {}
     waiting = [tree]
@@ -81,64 +89,67 @@ def _bound(tree: Tree) -> Data:
     return {
         "smallest_of": [monomial.document() for monomial in sorted(left, key=str)],
         "largest_of": [monomial.document() for monomial in sorted(right, key=str)],
-        "proof": _proof(tree),
+        "proof": _encode_proof(tree),
     }
 
 
-def _proof(tree: Tree) -> Data:
+def _encode_proof(tree: Tree) -> Data:
     if isinstance(tree, Proof):
         return {
             "left": [[monomial.document(), str(weight)] for monomial, weight in tree.left],
             "right": [[monomial.document(), str(weight)] for monomial, weight in tree.right],
-            "uses": _uses(tree.uses),
+            "uses": _encode_uses(tree.uses),
         }
-    cases = [{"assume": [_sides(fact) for fact in case.assumed], "proof": _proof(case.proof)} for case in tree.cases]
+    cases = [
+        {"assume": [_encode_sides(fact) for fact in case.assumed], "proof": _encode_proof(case.proof)}
+        for case in tree.cases
+    ]
     return {"split": dict(tree.document), "cases": cases}
 
 
-def _sides(inequality: Inequality) -> Data:
+def _encode_sides(inequality: Inequality) -> Data:
     return {"small": inequality.small.document(), "large": inequality.large.document()}
 
 
-def _uses(product: Product) -> list[Data]:
-    return [_use(inequality, str(times)) for inequality, times in product]
+def _encode_uses(product: Product) -> list[Data]:
+    return [_encode_use(inequality, str(times)) for inequality, times in product]
 
 
-def _use(inequality: Inequality, times: str) -> Data:
-    data = {**_sides(inequality), "times": times, "because": dict(inequality.because)}
+def _encode_use(inequality: Inequality, times: str) -> Data:
+    data = {**_encode_sides(inequality), "times": times, "because": dict(inequality.because)}
     if inequality.because["rule"] in ("log below power", "log of bounded", "order of logs"):
-        data["uses"] = _uses(inequality.uses)
+        data["uses"] = _encode_uses(inequality.uses)
     return data
 
 
-def _difference(step: DifferenceStep) -> Data:
+def _encode_difference(step: DifferenceStep) -> Data:
     data: Data = {"of": step.of, "keeps": [term.document() for term in step.left]}
     if step.share is None:
-        return {**data, "covers": [_cover(share) for share in step.shares]}
+        return {**data, "covers": [_encode_cover(share) for share in step.shares]}
     # Terms are sets: their order would change from run to run.
-    least = sorted((_exact(bound) for bound in step.least), key=str)
+    least = sorted((_encode_exact_bound(bound) for bound in step.least), key=str)
     return {**data, "share": str(step.share), "least": least}
 
 
-def _cover(share: Share) -> Data:
+def _encode_cover(share: Share) -> Data:
     return {
         "term": share.term.document(),
         "amount": str(share.amount),
         "into": share.into.document(),
         "factor": str(share.factor),
-        "uses": [{**_exact(bound), "times": str(times)} for bound, times in share.uses],
+        "uses": [{**_encode_exact_bound(bound), "times": str(times)} for bound, times in share.uses],
     }
 
 
-def _exact(bound: DominanceBound) -> Data:
+def _encode_exact_bound(bound: DominanceBound) -> Data:
     sides = {"small": bound.small.document(), "large": bound.large.document()}
     return {**sides, "factor": str(bound.factor), "because": dict(bound.because)}
 
 
-FIRST, FINER = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
+INITIAL_ACCURACY, FINER_ACCURACY = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
 """The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and where that fails."""
 MANY_TRIALS = 400
-READABLE = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
+READABLE_EXPONENTS = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
 
 @record(eq=False)
@@ -167,14 +178,19 @@ class Proved:
         """The proof as plain data, which docs/reference/certificates.md describes."""
         question = self.question
         if self.multiple is not None:
-            return {**document(question.f, question.g, question.domain.facts, (), {}), "multiple": str(self.multiple)}
-        return document(question.f, question.g, question.domain.facts, self._readable(), self.reader.steps)
+            return {
+                **encode_certificate(question.f, question.g, question.domain.facts, (), {}),
+                "multiple": str(self.multiple),
+            }
+        return encode_certificate(
+            question.f, question.g, question.domain.facts, self._find_readable_trees(), self.reader.steps
+        )
 
-    def _readable(self) -> Sequence[Tree]:
+    def _find_readable_trees(self) -> Sequence[Tree]:
         """Repeat the proof with bounds of logarithms by powers that are not needlessly small."""
         if not any(map(bounds_logs, self.trees)):
             return self.trees
-        for slow in READABLE:
+        for slow in READABLE_EXPONENTS:
             again = Search(self.question.domain, self.question.names, None, slow).prove(*self.clauses)
             if again is not None:
                 return again
@@ -190,7 +206,7 @@ class Refuted:
 
     @cached_property
     def counterexample(self) -> dict[str, object]:
-        return counterexample(self.question.f, self.question.g, self.found, self._samples)
+        return encode_counterexample(self.question.f, self.question.g, self.found, self._samples)
 
     @property
     def curve(self) -> Mapping[str, str]:
@@ -208,7 +224,7 @@ class Refuted:
     @cached_property
     def _samples(self) -> list[Sample]:
         asked = self.question
-        return [] if isinstance(self.found, Point) else samples(asked.f, asked.g, asked.domain, self.found.curve)
+        return [] if isinstance(self.found, Point) else sample_curve(asked.f, asked.g, asked.domain, self.found.curve)
 
 
 @record
@@ -232,14 +248,14 @@ def is_O(  # noqa: N802
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = names_of(f) | names_of(g) | domain.names
     question = Question(f, g, domain, names)
-    reader = domain.reader(names, exponents(f) | exponents(g))
+    reader = domain.reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))
     refuter = Refuter(f, g, domain, names)
     try:
         above, below = reader.read(f), reader.read(g)
     except OutOfReachError as problem:
         return Undecided(str(problem))
-    upper, lower = _checked(f, above), below.lower
-    _checked(g, below)
+    upper, lower = _require_upper(f, above), below.lower
+    _require_upper(g, below)
     exact = upper == above.lower and lower == below.upper
     if refuter.steep and exact and isinstance(upper, Monomial) and isinstance(lower, Monomial):
         # Factors of both cancel: (2*n)^n/n^n grows as 2^n does.
@@ -249,54 +265,58 @@ def is_O(  # noqa: N802
         if point is not None:
             return Refuted(question, point)
         reason = "no lower bound on the right side is found, nor a counterexample"
-        return _refutable(question, reader, refuter, reason, trials)
+        return _decide_by_multiple_or_trial(question, reader, refuter, reason, trials)
     try:
-        return _decided(question, reader, refuter, (upper, lower), trials)
+        return _decide_by_search(question, reader, refuter, (upper, lower), trials)
     except OutOfReachError as problem:
-        return _refutable(question, reader, refuter, str(problem), trials)
+        return _decide_by_multiple_or_trial(question, reader, refuter, str(problem), trials)
 
 
-def proves(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
+def can_prove_big_o(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
     """Whether f = O(g), or O(factor*g), is proved; cheaper than `is_O`, as a failed proof ends the search."""
     both = (f, g) if factor is None else (f, g, factor)
     names = domain.names.union(*map(names_of, both))
-    reader = domain.shared_reader(names, frozenset[str]().union(*map(exponents, both)))
+    reader = domain.shared_reader(names, frozenset[str]().union(*map(find_exponent_sizes, both)))
     try:
-        upper, lower = _checked(f, reader.read(f)), reader.read(g).lower
+        upper, lower = _require_upper(f, reader.read(f)), reader.read(g).lower
         times = ONE if factor is None else reader.read(factor).lower
         if lower is not None and times is not None:
-            sides = largest_of_smallest(upper), smallest_of_largest(product(lower, times))
-            if Search(domain, names, None, *FIRST).prove(*sides) is not None:
+            sides = largest_of_smallest(upper), smallest_of_largest(multiply_lattices(lower, times))
+            if Search(domain, names, None, *INITIAL_ACCURACY).prove(*sides) is not None:
                 return True
-        return factor is None and e.multiple(f, g) is not None
+        return factor is None and e.find_multiple(f, g) is not None
     except OutOfReachError:
         return False
 
 
-def _checked(expr: s.Expr, value: Envelope) -> Lattice:
+def _require_upper(expr: s.Expr, value: Envelope) -> Lattice:
     if value.upper is None:
         text = format_expression(expr)
         raise error(rules.NOT_POSITIVE, f"`{text}` is nowhere positive", span=expr.span)
     return value.upper
 
 
-def _decided(
+def _decide_by_search(
     question: Question, reader: Reader, refuter: Refuter, sides: tuple[Lattice, Lattice], trials: int
 ) -> Verdict:
     left, right = largest_of_smallest(sides[0]), smallest_of_largest(sides[1])
-    for slow, bits in (FIRST, FINER):
+    for slow, bits in (INITIAL_ACCURACY, FINER_ACCURACY):
         search = Search(question.domain, question.names, refuter, slow, bits)
         trees = search.prove(left, right)
         if trees is not None:
             return Proved(question, (left, right), trees, reader)
         if search.divergence is not None:
             return Refuted(question, search.divergence)
-    return _refutable(question, reader, refuter, "neither a proof nor a counterexample is found", trials)
+    return _decide_by_multiple_or_trial(
+        question, reader, refuter, "neither a proof nor a counterexample is found", trials
+    )
 
 
-def _refutable(question: Question, reader: Reader, refuter: Refuter, reason: str, trials: int) -> Verdict:
+def _decide_by_multiple_or_trial(
+    question: Question, reader: Reader, refuter: Refuter, reason: str, trials: int
+) -> Verdict:
     with suppress(OutOfReachError):
-        times = e.multiple(question.f, question.g)
+        times = e.find_multiple(question.f, question.g)
         if times is not None:
             return Proved(question, ([], []), (), reader, times)
     divergence = refuter.by_trial(trials)

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from typing import Literal, TypeAlias
 
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
-from archline.growth.monomials import Monomial, single
+from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
+from archline.growth.monomials import Monomial, make_monomial
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -47,33 +47,33 @@ Powers: TypeAlias = Monomial[GrowthAtom]
 ONE: Powers = Monomial({})
 
 
-def size(name: str) -> Powers:
+def make_size_power(name: str) -> Powers:
     """Return a size to the power 1."""
-    return single(GrowthAtom(name))
+    return make_monomial(GrowthAtom(name))
 
 
-def exponential(name: str) -> Powers:
+def make_exponential(name: str) -> Powers:
     """Return 2^size."""
-    return single(GrowthAtom(f"2^{name}", exponent=size(name)))
+    return make_monomial(GrowthAtom(f"2^{name}", exponent=make_size_power(name)))
 
 
-def power_of(base: GrowthAtom | None, by: Powers) -> Powers:
+def raise_atom(base: GrowthAtom | None, by: Powers) -> Powers:
     """Raise an atom, or 2, to a product of atoms that grows, up to a constant factor.
 
     2^(x*log2(n)), as logarithms are read (2 + n)^x, is n^x up to e^(2*x/n), and x is n or log2(n) here.
     Raises OutOfReachError where the exponent is not known to grow.
     """
-    depths = _depths(by)
-    if depths is None or not all(map(_grows, depths.values())):
+    depths = _find_log_depths(by)
+    if depths is None or not all(map(_is_growing, depths.values())):
         raise OutOfReachError(f"`{by}` as an exponent is not known to grow")
     for atom in by.powers if base is None else ():
-        rest = by / single(atom)
-        if atom.argument is not None and rest in (atom.argument, single(atom)) and is_size(atom.argument):
+        rest = by / make_monomial(atom)
+        if atom.argument is not None and rest in (atom.argument, make_monomial(atom)) and is_size(atom.argument):
             (base,), by = atom.argument.powers, rest
     # A size may be 1, and its powers too: only of powers of it alone is the logarithm known from below.
     sure = base is None or base.key.startswith("log2(") or depths.keys() == {base.key}
-    exponent = by if base is None else by * log_of(base)
-    return single(GrowthAtom(f"({2 if base is None else base}^({by}))", exponent=exponent if sure else None))
+    exponent = by if base is None else by * take_logarithm(base)
+    return make_monomial(GrowthAtom(f"({2 if base is None else base}^({by}))", exponent=exponent if sure else None))
 
 
 def is_size(monomial: Powers) -> bool:
@@ -86,21 +86,21 @@ def power_above(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None
 
     All qualify where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.
     """
-    above, below = large.exponent, log_of(small)
+    above, below = large.exponent, take_logarithm(small)
     if above is None or (str(small) + str(large)).find("(") < 0:
         return None
-    of_below, ratio = _depths(below), _depths(above / below)
-    if of_below and ratio and of_below.keys() <= ratio.keys() and all(map(_grows, ratio.values())):
+    of_below, ratio = _find_log_depths(below), _find_log_depths(above / below)
+    if of_below and ratio and of_below.keys() <= ratio.keys() and all(map(_is_growing, ratio.values())):
         return slow
     one_base = str(small).strip("(").partition("^")[0] == str(large).strip("(").partition("^")[0]
     return fmpq(1) if small.exponent and one_base and (above / small.exponent).never_shrinks else None
 
 
-def _grows(powers: Mapping[int, Constant]) -> bool:
+def _is_growing(powers: Mapping[int, Constant]) -> bool:
     return powers[min(powers)].sign() > 0
 
 
-def _depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
+def _find_log_depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
     """Return for each size the powers of 2^n (-1), n (0), log2(n) (1), ...; None if there is another atom."""
     depths: dict[str, dict[int, Constant]] = {}
     for atom, power in monomial.powers.items():
@@ -113,16 +113,16 @@ def _depths(monomial: Powers) -> dict[str, dict[int, Constant]] | None:
     return depths
 
 
-def exponent(name: str) -> Powers:
+def make_exponent_size(name: str) -> Powers:
     """Return a size that is the logarithm of 2^size."""
-    return single(GrowthAtom(name, exponential(name)))
+    return make_monomial(GrowthAtom(name, make_exponential(name)))
 
 
-def log_of(atom: GrowthAtom) -> Powers:
+def take_logarithm(atom: GrowthAtom) -> Powers:
     """Return the logarithm of an atom, up to a constant factor."""
     if atom.exponent is None:
-        return single(GrowthAtom(f"log2({atom})", single(atom)))
-    return exponent(str(atom.exponent)) if is_size(atom.exponent) else atom.exponent
+        return make_monomial(GrowthAtom(f"log2({atom})", make_monomial(atom)))
+    return make_exponent_size(str(atom.exponent)) if is_size(atom.exponent) else atom.exponent
 
 
 @record(slots=True)
@@ -143,7 +143,7 @@ class Product:
 Lattice: TypeAlias = Powers | Extremum | Product
 
 
-def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
+def make_extremum(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
     """Return the maximum or minimum of parts, flattened. Raises OutOfReachError for more than MAX_LEAVES parts."""
     flat: dict[Lattice, None] = {}
     for part in parts:
@@ -156,7 +156,7 @@ def choice(op: Literal["max", "min"], parts: Iterable[Lattice]) -> Lattice:
     return next(iter(flat)) if len(flat) == 1 else Extremum(op, tuple(flat))
 
 
-def product(left: Lattice, right: Lattice) -> Lattice:
+def multiply_lattices(left: Lattice, right: Lattice) -> Lattice:
     """Return left*right."""
     match left, right:
         case Monomial(), Monomial():
@@ -168,14 +168,14 @@ def product(left: Lattice, right: Lattice) -> Lattice:
         case Extremum(), Extremum() if left.op != right.op:
             return Product((left, right))
         case Extremum(), Monomial() | Extremum():
-            return choice(left.op, [product(part, right) for part in left.parts])
+            return make_extremum(left.op, [multiply_lattices(part, right) for part in left.parts])
         case Product(parts=(first, *rest)), Monomial():
-            return Product((Extremum(first.op, tuple(product(part, right) for part in first.parts)), *rest))
+            return Product((Extremum(first.op, tuple(multiply_lattices(part, right) for part in first.parts)), *rest))
         case _:
-            return product(right, left)
+            return multiply_lattices(right, left)
 
 
-def power(base: Lattice, exponent: Constant) -> Lattice:
+def raise_lattice(base: Lattice, exponent: Constant) -> Lattice:
     """Return base^exponent."""
     if isinstance(base, Monomial):
         return base.power(exponent)
@@ -183,28 +183,28 @@ def power(base: Lattice, exponent: Constant) -> Lattice:
     if not sign:
         return ONE
     if isinstance(base, Product):
-        raised: list[Lattice] = [power(part, exponent) for part in base.parts]
-        return reduce(product, raised)
+        raised: list[Lattice] = [raise_lattice(part, exponent) for part in base.parts]
+        return reduce(multiply_lattices, raised)
     op: Literal["max", "min"] = base.op if sign > 0 else ("min" if base.op == "max" else "max")
-    return choice(op, [power(part, exponent) for part in base.parts])
+    return make_extremum(op, [raise_lattice(part, exponent) for part in base.parts])
 
 
-def log(argument: Lattice) -> Lattice:
+def log_lattice(argument: Lattice) -> Lattice:
     """Return log2(2 + argument), up to a constant factor: of a product of sizes the maximum of their logarithms."""
     if isinstance(argument, Product):
         opened, *factors = argument.parts
         rest = factors[0] if len(factors) == 1 else Product(tuple(factors))
-        return choice(opened.op, [log(product(part, rest)) for part in opened.parts])
+        return make_extremum(opened.op, [log_lattice(multiply_lattices(part, rest)) for part in opened.parts])
     if isinstance(argument, Extremum):
-        return choice(argument.op, [log(part) for part in argument.parts])
+        return make_extremum(argument.op, [log_lattice(part) for part in argument.parts])
     if argument.never_grows:
         return ONE
     if argument.never_shrinks:
-        return choice("max", [log_of(atom) for atom in argument.powers])
+        return make_extremum("max", [take_logarithm(atom) for atom in argument.powers])
     first = min(argument.powers, key=lambda atom: atom.key)
     scale = argument.powers[first]
     scaled = argument.power((scale if scale.sign() > 0 else -scale).inverse())
-    return Monomial({GrowthAtom(f"log2({scaled})", scaled): UNITY})
+    return Monomial({GrowthAtom(f"log2({scaled})", scaled): ONE_CONSTANT})
 
 
 Clause: TypeAlias = frozenset[Powers]
@@ -212,38 +212,40 @@ Clause: TypeAlias = frozenset[Powers]
 
 def largest_of_smallest(value: Lattice) -> list[Clause]:
     """Return the lattice as the maximum of several clauses, each the minimum of its monomials."""
-    return _clauses(value, "max")
+    return _find_clauses(value, "max")
 
 
 def smallest_of_largest(value: Lattice) -> list[Clause]:
     """Return the lattice as the minimum of several clauses, each the maximum of its monomials."""
-    return _clauses(value, "min")
+    return _find_clauses(value, "min")
 
 
-def _clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
+def _find_clauses(value: Lattice, outer: Literal["max", "min"]) -> list[Clause]:
     if isinstance(value, Monomial):
         return [frozenset((value,))]
     if isinstance(value, Product):
-        return reduce(_clause_products, [_clauses(part, outer) for part in value.parts])
-    parts = [_clauses(part, outer) for part in value.parts]
+        return reduce(_multiply_clauses, [_find_clauses(part, outer) for part in value.parts])
+    parts = [_find_clauses(part, outer) for part in value.parts]
     if value.op == outer:
-        return _without_covered([clause for part in parts for clause in part])
+        return _drop_covered_clauses([clause for part in parts for clause in part])
     clauses: list[Clause] = [frozenset()]
     for part in parts:
-        clauses = _without_covered([old | new for old in clauses for new in part])
+        clauses = _drop_covered_clauses([old | new for old in clauses for new in part])
         if len(clauses) > MAX_LEAVES:
             raise OutOfReachError("the expression has too many cases")
     return clauses
 
 
-def _clause_products(left: list[Clause], right: list[Clause]) -> list[Clause]:
+def _multiply_clauses(left: list[Clause], right: list[Clause]) -> list[Clause]:
     """Multiply clauses: the minimum of one times the minimum of another, and likewise for maxima."""
     if len(left) * len(right) > MAX_LEAVES:
         raise OutOfReachError("the expression has too many cases")
-    return _without_covered([frozenset(a * b for a in first for b in second) for first in left for second in right])
+    return _drop_covered_clauses(
+        [frozenset(a * b for a in first for b in second) for first in left for second in right]
+    )
 
 
-def _without_covered(clauses: list[Clause]) -> list[Clause]:
+def _drop_covered_clauses(clauses: list[Clause]) -> list[Clause]:
     """Drop the clauses that contain another clause, which decides alone."""
     minimal: list[Clause] = []
     for clause in sorted(dict.fromkeys(clauses), key=len):

@@ -8,29 +8,29 @@ from functools import cache, partial
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, UNIT, ZERO, Atom, Monomial, Poly, Symbol, product
+from archline.algebra.polynomial import ONE, RATIONAL_ONE, ZERO, Atom, Monomial, Poly, Symbol, product
 
 CACHE = frozenset(("Z", "L"))
 MAX_DEGREE = 1 << 12
-KNOWN = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
+CACHE_FACTS = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
 """Facts about the cache parameters: L >= 2, Z >= L; lines of one word are excluded."""
-LARGE = 2**20
+MIN_LARGE_SIZE = 2**20
 """Sizes from this one on count as large: they grow without end."""
 Degrees = Mapping[str, tuple[Fraction, int]]
 """For each size 2 to its exponent, which is rational for 7^ceil(log2(n)) too, and the exponent of its logarithm."""
-NONE = (Fraction(1), 0)
+NO_DEGREES = (Fraction(1), 0)
 
 
-def leading(value: Poly, slow: Collection[str] = ()) -> Poly | None:
+def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     """Return the terms whose ratio to the expression tends to 1 as all sizes grow, Z, P and L >= 2 fixed.
 
     The `slow` sizes grow more slowly than any power of the other sizes. Quotients lose their rounding. None if it is
     unknown: the rest may cancel, or an atom, such as the maximum of two sizes, has no degree.
     """
-    value = value.map_atoms(partial(_in_the_limit, slow))
-    smooth = value.map_atoms(_without_rounding)
-    terms = {monomial: _degrees(monomial) for monomial in smooth.terms}
-    lost = [errors for monomial in value.terms for errors in _rounding(monomial)]
+    value = value.map_atoms(partial(_replace_by_limit, slow))
+    smooth = value.map_atoms(_drop_rounding)
+    terms = {monomial: _find_degrees(monomial) for monomial in smooth.terms}
+    lost = [errors for monomial in value.terms for errors in _rounding_errors(monomial)]
     if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
     graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
@@ -42,10 +42,10 @@ def leading(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     if not all(any(map(is_less, alternatives)) for alternatives in lost):
         return None
     result = Poly({monomial: smooth.terms[monomial] for monomial in lead})
-    return result if not result or _positive(result) is not None else None
+    return result if not result or _find_common_sign(result) is not None else None
 
 
-def _positive(lead: Poly) -> bool | None:
+def _find_common_sign(lead: Poly) -> bool | None:
     """Whether leading terms are positive or negative; None if they may cancel, for some L >= 2.
 
     n^2 - m^2 is 0 at n = m, where the omitted terms decide, and so is n - 2*n/L at L = 2. Terms of the same degrees
@@ -57,73 +57,75 @@ def _positive(lead: Poly) -> bool | None:
     groups: dict[frozenset[tuple[str, tuple[Fraction, int]]], Poly] = {}
     for monomial, coefficient in lead.terms.items():
         of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE)
-        group = frozenset((_degrees(monomial) or {}).items())
+        group = frozenset((_find_degrees(monomial) or {}).items())
         groups[group] = groups.get(group, ZERO) + Poly({of_cache: coefficient})
-    signs = {_sign(coefficient_sum) for coefficient_sum in groups.values()}
+    signs = {_find_coefficient_sign(coefficient_sum) for coefficient_sum in groups.values()}
     return signs.pop() if len(signs) == 1 else None
 
 
-def _sign(coefficient: Poly) -> bool | None:
+def _find_coefficient_sign(coefficient: Poly) -> bool | None:
     """Whether a sum of powers of L, Z and P is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
     if not coefficient.names <= CACHE:
         return None
     for name in sorted(coefficient.names):
         least = min(coefficient.coefficients(Symbol(name)))
         coefficient = coefficient * Poly.symbol(name) ** -least if least < 0 else coefficient
-    if KNOWN.positive(coefficient):
+    if CACHE_FACTS.positive(coefficient):
         return True
-    return False if KNOWN.positive(-coefficient) else None
+    return False if CACHE_FACTS.positive(-coefficient) else None
 
 
-def _in_the_limit(slow: Collection[str], atom: Atom) -> Poly | None:
+def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
     """Return the value of an atom at all large sizes, L >= 2: `n - 1` for `max(0, n - 1)`, 0 for `floor(1/L)`."""
     match atom:
         case a.Floor(argument=argument, modulus=modulus) if argument == ONE and modulus == Poly.symbol("L"):
             return ZERO
         case a.PositivePart(argument=argument):
-            large = grown(argument.names)
+            large = assume_large_sizes(argument.names)
             if large.nonnegative(argument):
-                return argument.map_atoms(partial(_in_the_limit, slow))
+                return argument.map_atoms(partial(_replace_by_limit, slow))
             if large.nonnegative(-argument):
                 return ZERO
-            lead = leading(argument, slow)
+            lead = find_leading_terms(argument, slow)
             if lead is None or lead.is_constant or not lead.names - CACHE:
                 return None
-            positive = _positive(lead)
-            return None if positive is None else argument.map_atoms(partial(_in_the_limit, slow)) if positive else ZERO
+            positive = _find_common_sign(lead)
+            return (
+                None if positive is None else argument.map_atoms(partial(_replace_by_limit, slow)) if positive else ZERO
+            )
         case _:
-            parts = tuple(part.map_atoms(partial(_in_the_limit, slow)) for part in atom.parts)
+            parts = tuple(part.map_atoms(partial(_replace_by_limit, slow)) for part in atom.parts)
             return None if parts == atom.parts else atom.rebuild(parts)
 
 
 @cache
-def grown(sizes: frozenset[str]) -> Facts:
+def assume_large_sizes(sizes: frozenset[str]) -> Facts:
     """Return the facts that all sizes are large, and L >= 2: `max(n, 16)` is n."""
-    facts = KNOWN
+    facts = CACHE_FACTS
     for name in sorted(sizes - CACHE):
-        facts = facts.with_symbol(name, (Poly.constant(LARGE),))
+        facts = facts.with_symbol(name, (Poly.constant(MIN_LARGE_SIZE),))
     return facts
 
 
-def _without_rounding(atom: Atom) -> Poly | None:
+def _drop_rounding(atom: Atom) -> Poly | None:
     """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n)) for that of n - 2."""
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
-            return atom.argument.map_atoms(_without_divisors).map_atoms(_without_rounding) * atom.modulus**-1
+            return atom.argument.map_atoms(_drop_line_divisors).map_atoms(_drop_rounding) * atom.modulus**-1
         case a.CeilLog2() if len(atom.argument.terms) > 1:
-            lead = leading(atom.argument)
+            lead = find_leading_terms(atom.argument)
             size = None if lead is None else a.symbol_of(lead)
             return None if size is None else a.ceil_log2(Poly.symbol(size))
         case _:
             return None
 
 
-def _without_divisors(atom: Atom) -> Poly | None:
+def _drop_line_divisors(atom: Atom) -> Poly | None:
     """Return 0 for an atom of at most L."""
     return ZERO if isinstance(atom, a.CommonDivisor) and Poly.symbol("L") in atom.parts else None
 
 
-def _degrees(monomial: Monomial) -> Degrees | None:
+def _find_degrees(monomial: Monomial) -> Degrees | None:
     """Return the degrees of a product; None if a factor has none."""
     degrees: dict[str, tuple[Fraction, int]] = {}
     for atom, power in monomial:
@@ -132,23 +134,23 @@ def _degrees(monomial: Monomial) -> Degrees | None:
         match atom:
             case Symbol(name=name):
                 exponential, log = Fraction(2) ** power, 0
-            case a.CeilLog2(argument=argument) if (size := _proportional(argument)) is not None:
+            case a.CeilLog2(argument=argument) if (size := _find_proportional_size(argument)) is not None:
                 name, exponential, log = size, Fraction(1), power
-            case a.Exponential(base=base, exponent=exponent) if (size := _logarithm(exponent)) is not None:
+            case a.Exponential(base=base, exponent=exponent) if (size := _find_size_of_logarithm(exponent)) is not None:
                 name, exponential, log = size, Fraction(base) ** power, 0
             case _ if atom.names <= CACHE:
                 continue
             case _:
                 return None
         if name not in CACHE:
-            before = degrees.get(name, NONE)
+            before = degrees.get(name, NO_DEGREES)
             degrees[name] = (before[0] * exponential, before[1] + log)
     return degrees
 
 
-def _proportional(value: Poly) -> str | None:
+def _find_proportional_size(value: Poly) -> str | None:
     """Return the name of the size n if the expression tends to c*n with c > 0."""
-    lead = leading(value)
+    lead = find_leading_terms(value)
     match [] if lead is None else list(lead.terms.items()):
         case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE:
             return name
@@ -156,45 +158,51 @@ def _proportional(value: Poly) -> str | None:
             return None
 
 
-def _logarithm(exponent: Poly) -> str | None:
+def _find_size_of_logarithm(exponent: Poly) -> str | None:
     """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
     level = a.single_atom(exponent)
-    return _proportional(level.argument) if isinstance(level, a.CeilLog2) else None
+    return _find_proportional_size(level.argument) if isinstance(level, a.CeilLog2) else None
 
 
-def _rounding(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
+def _rounding_errors(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
     """Yield degrees that bound the change of a product by rounding: those of the product without the rounded factor.
 
     Also those of the product itself, where a nonnegative quotient is rounded down.
     """
-    nested = [(atom, power) for atom, power in monomial if isinstance(atom, a.Floor) and _error(atom) != ONE]
-    error = product(_error(atom) for atom, _ in nested if isinstance(atom, a.Floor))
+    nested = [
+        (atom, power) for atom, power in monomial if isinstance(atom, a.Floor) and _bound_rounding_error(atom) != ONE
+    ]
+    error = product(_bound_rounding_error(atom) for atom, _ in nested if isinstance(atom, a.Floor))
     for index, (atom, power) in enumerate(monomial):
-        if isinstance(atom, a.Floor | a.CeilLog2) and _without_rounding(atom) is not None:
+        if isinstance(atom, a.Floor | a.CeilLog2) and _drop_rounding(atom) is not None:
             rest: Collection[tuple[Atom, int]] = ((atom, power - 1),) if power > 1 else ()
-            others = Poly({(*monomial[:index], *rest, *monomial[index + 1 :]): UNIT})
-            without = None if any(power > 1 for _, power in nested) else _upper(others * error)
-            down = not nested and isinstance(atom, a.Floor) and grown(atom.names).nonnegative(atom.argument)
-            yield (without, _upper(Poly({monomial: UNIT}))) if down else (without,)
+            others = Poly({(*monomial[:index], *rest, *monomial[index + 1 :]): RATIONAL_ONE})
+            without = None if any(power > 1 for _, power in nested) else _find_upper_degrees(others * error)
+            down = (
+                not nested and isinstance(atom, a.Floor) and assume_large_sizes(atom.names).nonnegative(atom.argument)
+            )
+            yield (without, _find_upper_degrees(Poly({monomial: RATIONAL_ONE}))) if down else (without,)
 
 
-def _error(atom: a.Floor) -> Poly:
+def _bound_rounding_error(atom: a.Floor) -> Poly:
     """Bound the order of a rounding error: more than 1 where a quotient is nested, as in m - b*floor(m/b)."""
     inside = [(powers, atom) for powers in atom.argument.terms for atom, _ in powers if isinstance(atom, a.Floor)]
-    return ONE + sum((Poly({tuple(part for part in powers if part[0] != q): UNIT}) for powers, q in inside), ZERO)
+    return ONE + sum(
+        (Poly({tuple(part for part in powers if part[0] != q): RATIONAL_ONE}) for powers, q in inside), ZERO
+    )
 
 
-def _upper(value: Poly) -> tuple[Degrees, ...] | None:
+def _find_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
     """Return the degrees of the terms of a product without rounding."""
-    whole = value.map_atoms(_without_rounding)
-    degrees = [_degrees(monomial) for monomial in whole.terms]
+    whole = value.map_atoms(_drop_rounding)
+    degrees = [_find_degrees(monomial) for monomial in whole.terms]
     terms = tuple(degree for degree in degrees if degree is not None)
     return terms if len(terms) == len(degrees) else None
 
 
 def _dominates(first: Degrees, second: Degrees, slow: Collection[str]) -> bool:
     """Whether the ratio of the first to the second tends to infinity as all sizes grow."""
-    pairs = {name: (first.get(name, NONE), second.get(name, NONE)) for name in {*first, *second}}
+    pairs = {name: (first.get(name, NO_DEGREES), second.get(name, NO_DEGREES)) for name in {*first, *second}}
     for names in (pairs.keys() - set(slow), pairs.keys() & set(slow)):
         if not all(pairs[name][0] >= pairs[name][1] for name in names):
             return False

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
 from archline.growth import normal_form as e
 from archline.growth import rules
 from archline.growth.bounds import Reader
 from archline.growth.direction_lp import Cone, Inequality
 from archline.growth.dominance_differences import Absorption, DominanceBound
-from archline.growth.lattices import Lattice, largest_of_smallest, size, smallest_of_largest
-from archline.growth.monomials import Term, factor, single
+from archline.growth.lattices import Lattice, largest_of_smallest, make_size_power, smallest_of_largest
+from archline.growth.monomials import Term, make_monomial, make_size_factor
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.numbers import fmpq
@@ -45,35 +45,35 @@ class Domain:
     def __init__(self, facts: Sequence[s.Fact] = ()) -> None:
         self.facts = tuple(facts)
         for fact in self.facts:
-            _check(fact)
+            _check_fact(fact)
         self.names = frozenset(name for fact in self.facts for name in names_of(fact))
-        self._exponents = frozenset(name for fact in self.facts for name in e.exponents(fact))
-        comparisons = [c for number, fact in enumerate(self.facts) for c in _comparisons(number, fact)]
-        for number in _against_numbers(comparisons):
-            raise _nowhere(self.facts[number], "no sizes satisfy this fact and those before it")
+        self._exponents = frozenset(name for fact in self.facts for name in e.find_exponent_sizes(fact))
+        comparisons = [c for number, fact in enumerate(self.facts) for c in _read_comparisons(number, fact)]
+        for number in _find_contradictions(comparisons):
+            raise _make_no_sizes_error(self.facts[number], "no sizes satisfy this fact and those before it")
         self.bounds: list[DominanceBound] = []
         for c in comparisons:
-            self.bounds.extend(_bounds(c))
+            self.bounds.extend(_find_term_bounds(c))
         self.inequalities: list[Inequality] = []
         self.alternatives: list[Alternatives] = []
         for c in comparisons:
-            self._add(c)
+            self._add_comparison(c)
 
     def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
         """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""
-        return Reader(self._absorption(self.has_cache(names)), exponents | self._exponents)
+        return Reader(self._make_absorption(self.has_cache(names)), exponents | self._exponents)
 
     @memoised
-    def _absorption(self, cached: bool) -> Absorption:
-        return Absorption([*self.bounds, *([_cache_bound()] if cached else [])])
+    def _make_absorption(self, cached: bool) -> Absorption:
+        return Absorption([*self.bounds, *([_make_cache_bound()] if cached else [])])
 
     def shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> Reader:
         """Return a reader that questions without certificates share; it collects the steps of all questions."""
-        return self._reader(self.has_cache(names), exponents)
+        return self._make_reader(self.has_cache(names), exponents)
 
     @memoised
-    def _reader(self, cached: bool, exponents: frozenset[str]) -> Reader:
-        return Reader(self._absorption(cached), exponents | self._exponents)
+    def _make_reader(self, cached: bool, exponents: frozenset[str]) -> Reader:
+        return Reader(self._make_absorption(cached), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
         """Whether Z >= L is implied, since both occur."""
@@ -86,20 +86,20 @@ class Domain:
 
     def cone(self, names: Iterable[str], slow: fmpq) -> Cone:
         """Return the cone of the inequalities that hold at all points, shared by questions."""
-        return self._cone(self.has_cache(names), slow)
+        return self._make_cone(self.has_cache(names), slow)
 
     @memoised
-    def _cone(self, cached: bool, slow: fmpq) -> Cone:
+    def _make_cone(self, cached: bool, slow: fmpq) -> Cone:
         return Cone([*self.inequalities, self.cache_inequality] if cached else self.inequalities, slow)
 
     @cached_property
     def cache_inequality(self) -> Inequality:
-        return Inequality(size("L"), size("Z"), {"rule": "cache"})
+        return Inequality(make_size_power("L"), make_size_power("Z"), {"rule": "cache"})
 
-    def _add(self, comparison: _Comparison) -> None:
+    def _add_comparison(self, comparison: _Comparison) -> None:
         """Read a comparison; one that is out of reach is omitted, which only weakens proofs."""
         try:
-            sides = self._sides(comparison)
+            sides = self._read_sides(comparison)
         except OutOfReachError:
             return
         if sides is None:
@@ -119,25 +119,25 @@ class Domain:
         else:
             self.alternatives.append(Alternatives({"rule": "fact", "fact": comparison.fact}, tuple(branches)))
 
-    def _sides(self, comparison: _Comparison) -> tuple[Lattice, Lattice] | None:
+    def _read_sides(self, comparison: _Comparison) -> tuple[Lattice, Lattice] | None:
         """Return a lower bound of the smaller side and an upper bound of the larger; None if the fact is void."""
-        terms = e.added(e.expand(comparison.left), e.scaled(e.expand(comparison.right), Constant(fmpq(-1))))
+        terms = e.add_sums(e.expand(comparison.left), e.scale_sum(e.expand(comparison.right), Constant(fmpq(-1))))
         small = {term: coefficient for term, coefficient in terms.items() if coefficient.sign() > 0}
         large = {term: -coefficient for term, coefficient in terms.items() if coefficient.sign() < 0}
         if not small:
             return None
         if not large:
-            raise _nowhere(self.facts[comparison.fact], "no sizes satisfy this fact")
+            raise _make_no_sizes_error(self.facts[comparison.fact], "no sizes satisfy this fact")
         reader = Reader(Absorption([]))
         lower, upper = reader.read_sum(small, "").lower, reader.read_sum(large, "").upper
         return None if lower is None or upper is None else (lower, upper)
 
 
-def _nowhere(fact: s.Fact, message: str) -> ArchlineError:
+def _make_no_sizes_error(fact: s.Fact, message: str) -> ArchlineError:
     return error(rules.NO_SIZES, message, span=fact.span)
 
 
-def _against_numbers(comparisons: Iterable[_Comparison]) -> Iterator[int]:
+def _find_contradictions(comparisons: Iterable[_Comparison]) -> Iterator[int]:
     """Yield the facts by which a size is above one number and below a smaller one."""
     lower: dict[str, int] = {}
     upper: dict[str, int] = {}
@@ -153,14 +153,14 @@ def _against_numbers(comparisons: Iterable[_Comparison]) -> Iterator[int]:
             yield comparison.fact
 
 
-def _check(fact: s.Fact) -> None:
+def _check_fact(fact: s.Fact) -> None:
     """Raise ArchlineError (AL482) unless this is a fact about sizes."""
     match fact:
         case s.Binary(op="and" | "or", left=left, right=right):
-            _check(left)
-            _check(right)
+            _check_fact(left)
+            _check_fact(right)
         case s.Unary(op="not", operand=operand):
-            _check(operand)
+            _check_fact(operand)
         case s.Binary(op=op) if op in _COMPARISONS:
             pass
         case s.IsPower() | s.IsSquare() | s.Divides():
@@ -169,11 +169,11 @@ def _check(fact: s.Fact) -> None:
             raise error(rules.NOT_A_FACT, "this is not a fact about sizes", span=fact.span)
 
 
-def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
+def _read_comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
     match fact:
         case s.Binary(op="and", left=left, right=right):
-            yield from _comparisons(number, left)
-            yield from _comparisons(number, right)
+            yield from _read_comparisons(number, left)
+            yield from _read_comparisons(number, right)
         case s.Binary(op="<=" | "<", left=left, right=right):
             yield _Comparison(number, left, right)
         case s.Binary(op=">=" | ">", left=left, right=right):
@@ -181,15 +181,15 @@ def _comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
         case s.Binary(op="==", left=left, right=right):
             yield _Comparison(number, left, right)
             yield _Comparison(number, right, left)
-        case s.Divides(divisor=divisor, value=value) if _surely_positive(value):
+        case s.Divides(divisor=divisor, value=value) if _is_surely_positive(value):
             yield _Comparison(number, divisor, value)
-        case s.IsPower(value=value, base=base) if _surely_at_least_one(base):
+        case s.IsPower(value=value, base=base) if _is_surely_at_least_one(base):
             yield _Comparison(number, s.Integer(1, span=fact.span), value)
         case _:
             pass
 
 
-def _surely_positive(expr: s.Expr) -> bool:
+def _is_surely_positive(expr: s.Expr) -> bool:
     """Whether an expression is proved positive without differences: certificates show those of the two sides only."""
     reader = Reader(Absorption([]))
     try:
@@ -198,28 +198,28 @@ def _surely_positive(expr: s.Expr) -> bool:
         return False
 
 
-def _surely_at_least_one(base: s.Expr) -> bool:
+def _is_surely_at_least_one(base: s.Expr) -> bool:
     """Whether powers of the base are at least 1: powers of 1/2 are at most 1."""
     if isinstance(base, s.Name):
         return True
     try:
-        value = e.constant(base)
-        return value is not None and (value - UNITY).sign() >= 0
+        value = e.evaluate_constant(base)
+        return value is not None and (value - ONE_CONSTANT).sign() >= 0
     except OutOfReachError:
         return False
 
 
-def _never_negative(term: Term) -> bool:
+def _is_never_negative(term: Term) -> bool:
     """Whether no factor may be negative: dropping a negative term would reverse a bound."""
     reader = Reader(Absorption([]))
     return all(isinstance(base.expr, s.Name) or reader.read(base.expr).nonnegative for base in term.powers)
 
 
-def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
+def _find_term_bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
     """Yield an exact bound of each smaller term by the single larger term of a comparison."""
     try:
-        terms = e.added(e.expand(comparison.left), e.scaled(e.expand(comparison.right), Constant(fmpq(-1))))
-        if not (all(coefficient.is_rational for coefficient in terms.values()) and all(map(_never_negative, terms))):
+        terms = e.add_sums(e.expand(comparison.left), e.scale_sum(e.expand(comparison.right), Constant(fmpq(-1))))
+        if not (all(coefficient.is_rational for coefficient in terms.values()) and all(map(_is_never_negative, terms))):
             return
         large = [(term, -coefficient.rational) for term, coefficient in terms.items() if coefficient.rational < 0]
         if len(large) == 1:
@@ -233,8 +233,8 @@ def _bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
         return
 
 
-def _cache_bound() -> DominanceBound:
-    terms = [single(factor(name)) for name in ("L", "Z")]
+def _make_cache_bound() -> DominanceBound:
+    terms = [make_monomial(make_size_factor(name)) for name in ("L", "Z")]
     return DominanceBound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
 
 

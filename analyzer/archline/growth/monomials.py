@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache
 from math import gcd, lcm, prod
 from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
-from archline.algebra.reals import NOTHING, UNITY, Constant
+from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
@@ -55,7 +55,7 @@ class Monomial(Generic[B]):
             return other
         powers = dict(self.powers)
         for base, power in other.powers.items():
-            total = powers.get(base, NOTHING) + power
+            total = powers.get(base, ZERO_CONSTANT) + power
             if total:
                 powers[base] = total
             else:
@@ -69,7 +69,7 @@ class Monomial(Generic[B]):
         return Monomial({base: -power for base, power in self.powers.items()})
 
     def power(self, exponent: Constant) -> Monomial[B]:
-        if exponent == UNITY:
+        if exponent == ONE_CONSTANT:
             return self
         return Monomial({base: new for base, power in self.powers.items() if (new := power * exponent)})
 
@@ -89,7 +89,7 @@ class Monomial(Generic[B]):
 
     def rational(self, base: B) -> fmpq:
         """Return the power of a base, which must be rational."""
-        return self.powers.get(base, NOTHING).rational
+        return self.powers.get(base, ZERO_CONSTANT).rational
 
     def document(self) -> dict[str, str]:
         """Encode each base with its power, in the language's syntax, for certificates."""
@@ -98,15 +98,15 @@ class Monomial(Generic[B]):
     def __str__(self) -> str:
         return self.text(sorted(self.powers))
 
-    def tree(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> s.Expr:
+    def tree(self, order: Iterable[B] | None = None, coefficient: Constant = ONE_CONSTANT) -> s.Expr:
         """Build a multiple as an expression, its bases in the given order or as they are stored."""
         bases = list(self.powers if order is None else order)
-        above = [_power(base, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
-        below = [_power(base, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
+        above = [_build_power(base, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
+        below = [_build_power(base, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
         rational, irrationals = coefficient.factors()
-        return b.multiple(rational, [*irrationals, *above], below)
+        return b.rational_multiple(rational, [*irrationals, *above], below)
 
-    def text(self, order: Iterable[B] | None = None, coefficient: Constant = UNITY) -> str:
+    def text(self, order: Iterable[B] | None = None, coefficient: Constant = ONE_CONSTANT) -> str:
         """Format a multiple in the language's syntax: `2*n^3/(P*sqrt(M))`."""
         return format_expression(self.tree(order, coefficient))
 
@@ -135,30 +135,30 @@ Term: TypeAlias = Monomial[Factor]
 
 
 @lru_cache(maxsize=4096)
-def factor(name: str) -> Factor:
+def make_size_factor(name: str) -> Factor:
     """Return a size as a base of powers."""
     return Factor(name, b.name(name))
 
 
-def single(base: B) -> Monomial[B]:
+def make_monomial(base: B) -> Monomial[B]:
     """Return a base to the power 1."""
-    return Monomial({base: UNITY})
+    return Monomial({base: ONE_CONSTANT})
 
 
-def _tree(base: Base) -> s.Expr:
+def _build_base(base: Base) -> s.Expr:
     if isinstance(base, Factor):
         return base.expr
     size = str(base).removeprefix("2^")
     return b.name(size) if size == str(base) else b.binary("^", b.number(2), b.name(size))
 
 
-def _power(base: Base, power: Constant) -> s.Expr:
-    match _tree(base):
-        case s.Binary(op="^", left=s.Integer(value=2), right=size) if power != UNITY:
+def _build_power(base: Base, power: Constant) -> s.Expr:
+    match _build_base(base):
+        case s.Binary(op="^", left=s.Integer(value=2), right=size) if power != ONE_CONSTANT:
             number, times = _short_power(power) or (fmpq(2), None)
             if times is None:
                 return b.power(b.number(2), b.product([power.tree, size]))
-            return b.power(b.number(number), b.multiple(times, [size], []))
+            return b.power(b.number(number), b.rational_multiple(times, [size], []))
         case expr:
             return b.power(expr, power.tree)
 

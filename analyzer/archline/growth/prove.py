@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
-from archline.algebra.reals import ZERO, Constant, exactly
+from archline.algebra.reals import ZERO, Constant, exact_midpoint
 from archline.growth.counterexample import Divergence, Refuter
 from archline.growth.direction_lp import (
     ENCLOSURE_BITS,
@@ -20,8 +20,8 @@ from archline.growth.direction_lp import (
     Direction,
     Inequality,
     Proof,
-    Rows,
-    at_a_glance,
+    RelevantInequalities,
+    prove_by_quotient,
     solve,
 )
 from archline.growth.lattices import ONE as NO_GROWTH
@@ -37,13 +37,13 @@ def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
     """Return the logarithm of a monomial in a direction, near enough for a proposal."""
     total = ZERO
     for atom, power in monomial.powers.items():
-        total += near(power) * values.get(atom, ZERO)
+        total += approximate_power(power) * values.get(atom, ZERO)
     return total
 
 
-def near(power: Constant) -> fmpq:
+def approximate_power(power: Constant) -> fmpq:
     """Return a rational close to a constant."""
-    return power.rational if power.is_rational else exactly(power.enclosed(PRECISION).mid())
+    return power.rational if power.is_rational else exact_midpoint(power.enclosed(PRECISION).mid())
 
 
 MAX_DEPTH = 6
@@ -93,13 +93,13 @@ class Search:
 
     def prove(self, left: Sequence[Clause], right: Sequence[Clause]) -> list[Tree] | None:
         """Prove every pair of clauses; None if one pair has no proof."""
-        pairs = [(_ordered(small), _ordered(large)) for small in left for large in right]
+        pairs = [(_sort_clause(small), _sort_clause(large)) for small in left for large in right]
         proofs: list[Tree | None] = []
         # Without cases first: a counterexample for one pair makes the remaining proofs needless.
         for small, large in pairs:
-            proof: Tree | None = at_a_glance(small, large)
+            proof: Tree | None = prove_by_quotient(small, large)
             if proof is None:
-                proof = self._decide(small, large, self._cone, MAX_DEPTH)
+                proof = self._prove_pair(small, large, self._cone, MAX_DEPTH)
             if self.divergence is not None:
                 return None
             proofs.append(proof)
@@ -110,13 +110,13 @@ class Search:
                 return None
         for index, (small, large) in enumerate(pairs):
             if proofs[index] is None:
-                proof = self._decide(small, large, self._cone, 0)
+                proof = self._prove_pair(small, large, self._cone, 0)
                 if proof is None:
                     return None
                 proofs[index] = proof
         return [proof for proof in proofs if proof is not None]
 
-    def _decide(self, left: Sequence[Powers], right: Sequence[Powers], cone: Cone, depth: int) -> Tree | None:
+    def _prove_pair(self, left: Sequence[Powers], right: Sequence[Powers], cone: Cone, depth: int) -> Tree | None:
         """Prove a pair of clauses in a case, or set a counterexample; None otherwise."""
         self._left -= 1
         if self._left < 0:
@@ -132,11 +132,11 @@ class Search:
             self.divergence = self._refuter.by_direction(answer.values, cone.slow)
         if self.divergence is not None or depth == MAX_DEPTH:
             return None
-        for document, branches in self._splits(answer, rows, depth):
-            return self._by_cases(left, right, cone, depth, document, branches)
+        for document, branches in self._propose_splits(answer, rows, depth):
+            return self._prove_by_cases(left, right, cone, depth, document, branches)
         return None
 
-    def _by_cases(
+    def _prove_by_cases(
         self,
         left: Sequence[Powers],
         right: Sequence[Powers],
@@ -147,23 +147,23 @@ class Search:
     ) -> Tree | None:
         cases = []
         for assumed in branches:
-            proof = self._decide(left, right, cone.assuming(assumed), depth + 1)
+            proof = self._prove_pair(left, right, cone.assuming(assumed), depth + 1)
             if self.divergence is not None:
                 return None
             cases.append(None if proof is None else ProofCase(assumed, proof))
         proved = tuple(case for case in cases if case is not None)
         return Cases(document, proved) if len(proved) == len(cases) else None
 
-    def _splits(self, answer: Direction, rows: Rows, depth: int) -> Iterator[_Split]:
+    def _propose_splits(self, answer: Direction, rows: RelevantInequalities, depth: int) -> Iterator[_Split]:
         """Yield splits whose cases all exclude the direction, the most informative first."""
         values = answer.values
         for atom in rows.open_logs:
             assert atom.argument is not None
-            yield _comparison(atom.argument, NO_GROWTH, depth)
+            yield _split_by_comparison(atom.argument, NO_GROWTH, depth)
         for fact in self._domain.alternatives:
             if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in fact.branches):
-                yield _alternatives(fact, depth)
-        yield from _log_orders(rows, values, depth)
+                yield _split_by_fact(fact, depth)
+        yield from _split_by_log_order(rows, values, depth)
 
 
 def bounds_logs(tree: Tree) -> bool:
@@ -173,32 +173,36 @@ def bounds_logs(tree: Tree) -> bool:
     return any(inequality.because["rule"] == "log below power" for inequality, _ in tree.uses)
 
 
-def _ordered(clause: Clause) -> list[Powers]:
+def _sort_clause(clause: Clause) -> list[Powers]:
     return sorted(clause, key=str) if len(clause) > 1 else list(clause)
 
 
-def _assumed(small: Powers, large: Powers, depth: int) -> Inequality:
+def _assume_inequality(small: Powers, large: Powers, depth: int) -> Inequality:
     return Inequality(small, large, {"rule": "case", "depth": depth})
 
 
-def _comparison(left: Powers, right: Powers, depth: int) -> _Split:
+def _split_by_comparison(left: Powers, right: Powers, depth: int) -> _Split:
     """Split into the cases left <= right and right <= left."""
     document = {"rule": "compare", "left": left.document(), "right": right.document()}
-    return document, ((_assumed(left, right, depth),), (_assumed(right, left, depth),))
+    return document, ((_assume_inequality(left, right, depth),), (_assume_inequality(right, left, depth),))
 
 
-def _alternatives(fact: Alternatives, depth: int) -> _Split:
-    branches = tuple(tuple(_assumed(row.small, row.large, depth) for row in branch) for branch in fact.branches)
+def _split_by_fact(fact: Alternatives, depth: int) -> _Split:
+    branches = tuple(
+        tuple(_assume_inequality(row.small, row.large, depth) for row in branch) for branch in fact.branches
+    )
     return fact.document, branches
 
 
-def _log_orders(rows: Rows, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
+def _split_by_log_order(rows: RelevantInequalities, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
     """Split into v <= w^k and w^k <= v, where the direction has the first and yet log(v) above log(w)."""
-    for power, small, large in _disordered(rows, values):
-        yield _comparison(small, large.power(Constant(power)), depth)
+    for power, small, large in _find_disordered_logs(rows, values):
+        yield _split_by_comparison(small, large.power(Constant(power)), depth)
 
 
-def _disordered(rows: Rows, values: Mapping[GrowthAtom, fmpq]) -> list[tuple[fmpq, Powers, Powers]]:
+def _find_disordered_logs(
+    rows: RelevantInequalities, values: Mapping[GrowthAtom, fmpq]
+) -> list[tuple[fmpq, Powers, Powers]]:
     """Find powers k and monomials v <= w^k in a direction that has log(v) above log(w)."""
     result = []
     for small in rows.logs:

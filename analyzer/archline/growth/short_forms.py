@@ -7,23 +7,23 @@ from collections.abc import Callable
 
 from archline.algebra.atoms import Floor
 from archline.algebra.polynomial import Poly
-from archline.expr.text import behind
-from archline.growth.leading_terms import CACHE, leading
+from archline.expr.text import prefix_relation
+from archline.growth.leading_terms import CACHE, find_leading_terms
 
-FULL = 44
+MAX_FORM_LENGTH = 44
 """Forms of up to this number of characters are shown in full."""
-CUT = "..."
+ELLIPSIS = "..."
 """The mark for omitted terms, after their signs; `--all` shows them."""
-MOST = 110
+MAX_GROWTH_LENGTH = 110
 """Growths of up to this number of characters are shown in full."""
 
 
 def short_growth(text: str) -> str:
     """Return a growth as text, cut to its first terms where it is long."""
-    return cut(text, MOST)
+    return cut_terms(text, MAX_GROWTH_LENGTH)
 
 
-def cut(text: str, most: int) -> str:
+def cut_terms(text: str, most: int) -> str:
     """Return the text, or its first terms, those of the highest degree, and the signs of the omitted terms.
 
     A first term of up to twice the limit is not cut inside its brackets.
@@ -39,26 +39,26 @@ def cut(text: str, most: int) -> str:
         return text
     # Without the terms that are subtracted a lower bound would be none.
     signs = {text[place + 1] for place in whole or ends if place >= end}
-    return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{CUT}"
+    return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{ELLIPSIS}"
 
 
-def short_form(value: Poly, write: Callable[[Poly], str], most: int = FULL) -> str:
+def short_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
     """The form in full where it is short, else its leading terms, marked `~`, or the first ones as text."""
     text = write(value)
     if len(text) <= most:
         return text
-    lead = lead_of(value)
-    short = behind("~", write(lead)) if lead else text
+    lead = find_leading_with_slow_divisors(value)
+    short = prefix_relation("~", write(lead)) if lead else text
     shown = min(short, text, key=len)
-    return cut(shown, 2 * most)
+    return cut_terms(shown, 2 * most)
 
 
-def lead_of(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
+def find_leading_with_slow_divisors(value: Poly, slow: frozenset[str] = frozenset()) -> Poly | None:
     """Return the leading terms as all sizes grow, or, where unknown, as `slow` sizes and divisors grow more slowly."""
-    return leading(value) or leading(value, slow | divisors(value))
+    return find_leading_terms(value) or find_leading_terms(value, slow | find_block_sizes(value))
 
 
-def divisors(value: Poly) -> frozenset[str]:
+def find_block_sizes(value: Poly) -> frozenset[str]:
     """Return the sizes by which arrays are divided in blocks, such as b in ceil(n/b)."""
     moduli = (atom.modulus for atom in value.atoms_within() if isinstance(atom, Floor))
     return frozenset(name for modulus in moduli for name in modulus.names) - CACHE

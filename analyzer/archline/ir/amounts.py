@@ -54,7 +54,7 @@ def map_known(amount: Amount, function: Callable[[Poly], Poly]) -> Amount:
     return exact_amount(lower) if amount.exact else KnownAmount(lower, function(amount.upper))
 
 
-def combine(left: Amount, right: Amount, function: Callable[[Poly, Poly], Poly]) -> Amount:
+def combine_amounts(left: Amount, right: Amount, function: Callable[[Poly, Poly], Poly]) -> Amount:
     """Apply a function that is nondecreasing in both arguments to both bounds."""
     if isinstance(left, UnknownAmount):
         return left
@@ -72,21 +72,21 @@ def add(left: Amount, right: Amount) -> Amount:
         return right
     if right is NOTHING:
         return left
-    return combine(left, right, lambda x, y: x + y)
+    return combine_amounts(left, right, lambda x, y: x + y)
 
 
 def scale_amount(amount: Amount, factor: Amount) -> Amount:
     """Return the product with a nonnegative factor."""
     if amount is NOTHING or factor is NOTHING:
         return NOTHING
-    return combine(amount, factor, lambda x, y: x * y)
+    return combine_amounts(amount, factor, lambda x, y: x * y)
 
 
 def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     """Return the maximum of two amounts."""
     if left == right:
         return left
-    return combine(left, right, facts.maximum)
+    return combine_amounts(left, right, facts.maximum)
 
 
 def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
@@ -100,7 +100,7 @@ def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     return KnownAmount(facts.minimum(left.lower, right.lower), facts.maximum(left.upper, right.upper))
 
 
-def up_to(amount: Amount) -> Amount:
+def amount_up_to(amount: Amount) -> Amount:
     """Return bounds from 0 to the amount."""
     return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
@@ -122,4 +122,4 @@ def choose_by_indicator(taken: Poly, first: Amount, second: Amount) -> Amount:
     """Return `first` where the indicator `taken` is 1, `second` where it is 0."""
     if first == second:
         return first
-    return combine(first, second, lambda x, y: x * taken + y * (1 - taken))
+    return combine_amounts(first, second, lambda x, y: x * taken + y * (1 - taken))

@@ -20,7 +20,7 @@ from archline.language import syntax as s
 Names = TypeVar("Names", bound=Scope)
 OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
 MAYBE = KnownAmount(ZERO, ONE)
-Counted = Callable[[Poly], bool]
+IndicatorFilter = Callable[[Poly], bool]
 """A predicate that accepts an indicator; others are replaced by the range from 0 to 1."""
 
 MAX_DEGREE = 16
@@ -49,24 +49,24 @@ def comparison_difference(comparison: s.Binary, scope: Scope) -> Poly | None:
     return None if left is None or right is None else left - right
 
 
-def never_negative(op: str, difference: Poly) -> tuple[Poly, ...]:
+def nonnegative_values(op: str, difference: Poly) -> tuple[Poly, ...]:
     """Return the values that are nonnegative if a difference compares with 0 by the operator; none for `!=`."""
     match op:
         case ">=":
             return (difference,)
         case ">":
-            return (difference - _resolution(difference),)
+            return (difference - _smallest_step(difference),)
         case "<=":
             return (-difference,)
         case "<":
-            return (-difference - _resolution(difference),)
+            return (-difference - _smallest_step(difference),)
         case "==":
             return difference, -difference
         case _:
             return ()
 
 
-def _resolution(difference: Poly) -> Poly:
+def _smallest_step(difference: Poly) -> Poly:
     """The least positive value of a difference, as facts compare rationals; 0 if it is not a rational."""
     denominator = lcm(*(int(coefficient.q) for coefficient in difference.terms.values()))
     return (ONE / denominator) if a.is_integral(difference.scaled(denominator)) else ZERO
@@ -85,7 +85,7 @@ def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
         case s.Binary(op="or", left=left, right=right):
             return [*disjunctive_form(left, scope), *disjunctive_form(right, scope)]
         case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
-            return [never_negative(each, apart) for each in (("<", ">") if op == "!=" else (op,))]
+            return [nonnegative_values(each, apart) for each in (("<", ">") if op == "!=" else (op,))]
         case _:
             return [()]
 
@@ -111,7 +111,7 @@ def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] 
         case s.Binary(op=op) if op in OPPOSITE and (apart := comparison_difference(condition, scope)) is not None:
             if not a.is_integral(apart):
                 return None
-            return (scope.facts.maximum(apart, -apart) - 1,) if op == "!=" else never_negative(op, apart)
+            return (scope.facts.maximum(apart, -apart) - 1,) if op == "!=" else nonnegative_values(op, apart)
         case _:
             return None
 
@@ -123,14 +123,14 @@ def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     return facts
 
 
-def with_all(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
+def with_all_facts(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     """Extend facts by several facts in one scope."""
     return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
 
 
 def assuming_facts(scope: Names, *facts: s.Fact) -> Names:
     """Return the scope in which facts hold."""
-    return scope.with_facts(with_all(scope.facts, facts, scope))
+    return scope.with_facts(with_all_facts(scope.facts, facts, scope))
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
@@ -143,7 +143,7 @@ def scope_after(statement: s.Stmt, scope: Names) -> Names:
 
 
 # Indicators
-def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> Poly | None:
+def condition_indicator(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> Poly | None:
     """Return 1 where a condition on sizes and indices holds, and 0 elsewhere; None if data decides."""
     bounds = indicator_bounds(condition, scope, counted)
     return bounds.lower if bounds.exact else None
@@ -152,7 +152,7 @@ def indicator(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True
 def some_fact_excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
     """Test whether one of several facts is known to be false everywhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
-    known = (indicator(condition, scope) for condition in conditions)
+    known = (condition_indicator(condition, scope) for condition in conditions)
     return any(value is not None and scope.facts.nonnegative(-scope.facts.simplify(value)) for value in known)
 
 
@@ -161,7 +161,7 @@ def is_refuted(fact: s.Fact, scope: Scope) -> bool:
     return any(scope.facts.positive(scope.facts.simplify(-bound)) for bound in implied_constraints(fact, scope))
 
 
-def indicator_bounds(condition: s.Expr, scope: Scope, counted: Counted = lambda _: True) -> KnownAmount:
+def indicator_bounds(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> KnownAmount:
     """Bound the indicator of a condition; comparisons on data, or not `counted`, range from 0 to 1."""
     match condition:
         case s.Unary(op="not", operand=operand):
@@ -176,7 +176,7 @@ def indicator_bounds(condition: s.Expr, scope: Scope, counted: Counted = lambda 
             # Indicators are built for integers; a logarithm or root may lie between them.
             if apart is None or has_function(apart):
                 return MAYBE
-            value = scope.facts.simplify(_comparison(op, apart, scope.facts))
+            value = scope.facts.simplify(_comparison_indicator(op, apart, scope.facts))
             return exact_amount(value) if value.is_constant or counted(value) else MAYBE
         case _:
             return MAYBE
@@ -186,7 +186,7 @@ def _complement_amount(found: KnownAmount) -> KnownAmount:
     return KnownAmount(1 - found.upper, 1 - found.lower)
 
 
-def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Counted) -> KnownAmount:
+def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: IndicatorFilter) -> KnownAmount:
     """Bound the indicator of `and`, omitting a side that the other one decides."""
     first, second = indicator_bounds(left, scope, counted), indicator_bounds(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
@@ -199,10 +199,12 @@ def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: Coun
 
 def is_summable(found: Poly, scope: Scope) -> bool:
     """Test whether variables enter an indicator only through thresholds and quotients."""
-    return all(isinstance(atom, Symbol) or atom.names <= scope.fixed or _cuts(atom, scope) for atom in found.atoms())
+    return all(
+        isinstance(atom, Symbol) or atom.names <= scope.fixed or _is_threshold(atom, scope) for atom in found.atoms()
+    )
 
 
-def _cuts(atom: Atom, scope: Scope) -> bool:
+def _is_threshold(atom: Atom, scope: Scope) -> bool:
     argument, *others = atom.parts
     if not isinstance(atom, a.PositivePart | a.Floor) or not all(part.names <= scope.fixed for part in others):
         return False
@@ -213,17 +215,17 @@ def _cuts(atom: Atom, scope: Scope) -> bool:
     )
 
 
-def _comparison(op: str, difference: Poly, facts: Facts) -> Poly:
+def _comparison_indicator(op: str, difference: Poly, facts: Facts) -> Poly:
     """The indicator that an integer difference compares with 0 by an operator."""
     test = _remainder_test(difference, facts)
     if test is not None:
         below, mirrored, limit = test
-        return _by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
+        return _indicator_by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
 
-    return _by_thresholds(op, lambda limit: _never_negative(limit - 1 - difference, facts), ZERO)
+    return _indicator_by_thresholds(op, lambda limit: _nonnegativity_indicator(limit - 1 - difference, facts), ZERO)
 
 
-def _never_negative(value: Poly, facts: Facts) -> Poly:
+def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
     """The indicator that an integer is nonnegative; a polynomial in one integer is split at its sign changes.
 
     floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
@@ -272,7 +274,7 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
     return changes, evaluate_at(-far) >= 0
 
 
-def _by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
+def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly) -> Poly:
     """The indicator of a comparison with a limit, from that of being below an integer."""
     match op:
         case "<":
@@ -310,11 +312,11 @@ def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Po
             rest = difference + remainder if mirrored else difference - remainder
             if len(rest.terms) >= len(difference.terms) or not facts.integral(rest) or not facts.integral(modulus):
                 continue
-            return _below(atom, modulus, unit, facts), mirrored, rest if mirrored else -rest
+            return _indicator_below_limit(atom, modulus, unit, facts), mirrored, rest if mirrored else -rest
     return None
 
 
-def _below(atom: a.Floor, modulus: Poly, unit: Poly, facts: Facts) -> Callable[[Poly], Poly]:
+def _indicator_below_limit(atom: a.Floor, modulus: Poly, unit: Poly, facts: Facts) -> Callable[[Poly], Poly]:
     def indicator_below(limit: Poly) -> Poly:
         inside = facts.minimum(facts.maximum(limit, ZERO), modulus)
         return Poly.of_atom(atom) - a.floor_div(atom.argument - inside * unit, atom.modulus)

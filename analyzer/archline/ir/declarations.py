@@ -8,7 +8,7 @@ from math import prod
 from random import Random
 
 from archline.algebra import atoms as a
-from archline.algebra.disjunctions import conjunctions
+from archline.algebra.disjunctions import split_into_conjunctions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
 from archline.expr.solutions import SizeSearch
@@ -17,7 +17,7 @@ from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
 from archline.language.checking.scopes import machine_symbols
 from archline.language.model import Module
-from archline.language.substitution import divisions_of_runs, facts_in_sizes, processors_of
+from archline.language.substitution import express_facts_in_sizes, find_exact_divisions, find_processors
 from archline.records import record, replace
 
 MAX_QUANTITIES = 4
@@ -46,25 +46,25 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         facts = facts.with_symbol(name)
         values[name] = Poly.symbol(name)
     # Z comes last, so that facts about it are bounds of Z itself.
-    own = s.set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
+    own = s.find_set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
     for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
         if name not in own:
             values[name] = Poly.symbol(name)
     # On a grid P is a size like others.
     least = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_division(facts, (*algorithm.where, *divisions_of_runs(algorithm)), least)
+    facts = _with_divisibility(facts, (*algorithm.where, *find_exact_divisions(algorithm)), least)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
-    processors = processors_of(algorithm)
+    processors = find_processors(algorithm)
     if processors is not None:
         scope = scope.with_value("P", static_value(processors, scope))
-    for fact in facts_in_sizes(algorithm):
+    for fact in express_facts_in_sizes(algorithm):
         scope = assuming_facts(scope, fact)
     return _with_arrays(scope, algorithm)
 
 
-def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     facts = _with_equalities(facts, where, at_least)
     later: list[tuple[str, Poly]] = []
     for fact in where:
@@ -80,12 +80,12 @@ def _with_division(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[st
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if number > 1:
                 by = Poly.constant(number)
             case s.Divides(divisor=s.Binary() as product, value=s.Name(id=name)) if (
-                factors := _product(product, facts)
+                factors := _read_product(product, facts)
             ) is not None:
                 by = factors
             case s.Divides(divisor=divisor, value=s.Binary() as product):
                 # A divisor of b*g need divide neither b nor g.
-                value, whole = _product(product, facts), _product(divisor, facts)
+                value, whole = _read_product(product, facts), _read_product(divisor, facts)
                 facts = facts if value is None or whole is None else facts.with_whole(value, whole)
                 continue
             case _:
@@ -117,7 +117,7 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
             case _:
                 continue
         for var, expr in pairs:
-            value = Poly.constant(expr.value) if isinstance(expr, s.Integer) else _product(expr, facts)
+            value = Poly.constant(expr.value) if isinstance(expr, s.Integer) else _read_product(expr, facts)
             if not isinstance(var, s.Name) or value is None or not {var.id, *value.names} <= at_least.keys():
                 continue
             value = value.substitute(facts.rewrites)
@@ -128,7 +128,7 @@ def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[
     return facts
 
 
-def _product(expr: s.Expr, facts: Facts) -> Poly | None:
+def _read_product(expr: s.Expr, facts: Facts) -> Poly | None:
     """Read a product of numbers and positive sizes, such as 2*b*g^2; None for other expressions."""
     match expr:
         case s.Name(id=name) if name in facts.bounds and facts.positive(Poly.symbol(name)):
@@ -136,10 +136,10 @@ def _product(expr: s.Expr, facts: Facts) -> Poly | None:
         case s.Integer(value=number) if number >= 1:
             return Poly.constant(number)
         case s.Binary(op="^", left=left, right=s.Integer(value=power)) if power >= 1:
-            base = _product(left, facts)
+            base = _read_product(left, facts)
             return None if base is None else base**power
         case s.Binary(op="*", left=left, right=right):
-            first, second = _product(left, facts), _product(right, facts)
+            first, second = _read_product(left, facts), _read_product(right, facts)
             return None if first is None or second is None else first * second
         case _:
             return None
@@ -213,17 +213,19 @@ class Declaration:
 
 def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
     """Read the properties of indices from the header and from conditions in the body."""
-    promised = (conjunctions(value) for fact in algorithm.where for value in implied_constraints(fact, scope))
+    promised = (
+        split_into_conjunctions(value) for fact in algorithm.where for value in implied_constraints(fact, scope)
+    )
     facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
     machine = machine_symbols(scope.module.signatures[algorithm])
     indices = frozenset(name for name in scope.fixed if name not in machine)
-    return Declaration(_quantities(algorithm, scope, indices), facts, _ranges(facts))
+    return Declaration(_index_differences(algorithm, scope, indices), facts, _small_ranges(facts))
 
 
-def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
+def _index_differences(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
     result: dict[Poly, None] = {}
     for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
-        value = _linear_in(node, scope)
+        value = _linear_value(node, scope)
         if value is None:
             continue
         value = value - value.constant_term
@@ -232,7 +234,7 @@ def _quantities(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -
     return tuple(result)[:MAX_QUANTITIES]
 
 
-def _linear_in(node: object, scope: Scope) -> Poly | None:
+def _linear_value(node: object, scope: Scope) -> Poly | None:
     """The value of a sum, or the difference that a comparison tests."""
     match node:
         case s.Binary(op="+" | "-"):
@@ -251,7 +253,7 @@ def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
     return bool(value) and linear and value.names <= indices and not sum(value.terms.values())
 
 
-def _ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
+def _small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
     """The indices that lie between two close numbers."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}

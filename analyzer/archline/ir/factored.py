@@ -10,7 +10,7 @@ from archline.algebra import atoms as a
 from archline.algebra import effort, polynomial
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import direction
+from archline.algebra.maximise import find_direction
 from archline.algebra.polynomial import ZERO, Atom, Poly
 from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
@@ -18,7 +18,7 @@ from archline.ir.tree import Chain, Loop
 from archline.numbers import fmpq
 from archline.records import record
 
-MAX_PEAK = 8_000
+MAX_PEAK_PRODUCTS = 8_000
 """The maximum number of term products for a maximum over a loop; larger ones grow from loop to loop."""
 _LINE = Poly.symbol("L")
 _FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
@@ -59,7 +59,7 @@ class FactoredProduct:
         free = tuple(factor for factor in self.factors if variable not in factor.names)
         return free, tuple(factor for factor in self.factors if variable in factor.names)
 
-    def summed(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
+    def bound_sum(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Bound the sum over lo <= variable < hi from above."""
         free, bound = self._split(variable)
         if not bound:
@@ -69,7 +69,7 @@ class FactoredProduct:
         except (UnresolvedError, TooComplexError):
             total = None
         if total is None or variable in total.names:
-            total = _geometric(polynomial.product(bound), variable, lo, hi, facts)
+            total = _geometric_sum_bound(polynomial.product(bound), variable, lo, hi, facts)
         if total is None or variable in total.names:
             return FactoredProduct((*free, *(factored_maximum(each, variable, lo, hi, facts) for each in bound))).times(
                 hi - lo
@@ -98,7 +98,7 @@ class FactoredProduct:
     def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
         """Bound the maximum over a loop from above."""
         free, bound = self._split(loop.variable)
-        return FactoredProduct((*free, *(most_in(each, loop, facts) for each in bound)))
+        return FactoredProduct((*free, *(max_in_loop(each, loop, facts) for each in bound)))
 
     def at_most(self, chain: Chain) -> FactoredProduct:
         """Bound the maximum over all loops from above."""
@@ -112,14 +112,16 @@ class FactoredProduct:
         result = self
         for loop in reversed(chain):
             if loop.trips == loop.hi - loop.lo:
-                result = result.summed(loop.variable, loop.lo, loop.hi, loop.facts)
+                result = result.bound_sum(loop.variable, loop.lo, loop.hi, loop.facts)
             else:
                 # The data decides the range, so that only bounds of its ends are known.
                 result = result.most(loop, loop.facts).times(loop.trips)
         return result
 
 
-def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
+def max_over_loops(
+    exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
+) -> FactoredProduct:
     """Bound the maximum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
     try:
         largest = None if exact is None else exact.at_most(chain)
@@ -127,20 +129,22 @@ def largest_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduc
         largest = None
     if exact is None or largest is None:
         return count().at_most(chain)
-    if _in_lines(exact.value) and not _in_lines(largest.value):
+    if _grows_with_line(exact.value) and not _grows_with_line(largest.value):
         # The difference of two floors was bounded by words.
         with suppress(UnboundedError):
             return count().at_most(chain)
     return largest
 
 
-def total_in(exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain) -> FactoredProduct:
+def sum_over_loops(
+    exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
+) -> FactoredProduct:
     """Bound the sum over loops from above: of an exact amount, else of `count`. Raises UnboundedError."""
     total = None if exact is None else exact.added_over(chain)
     return count().over(chain) if total is None else total
 
 
-def _in_lines(value: Poly) -> bool:
+def _grows_with_line(value: Poly) -> bool:
     """Test whether longer lines increase the value, as in floor((n + b)/L) - floor(n/L)."""
     rising = (term for term, coefficient in value.terms.items() if coefficient > 0)
     return any(_LINE.names <= atom.names for term in rising for atom, _ in term)
@@ -157,7 +161,7 @@ def _without_caps(value: Poly) -> Poly:
     )
 
 
-def _geometric(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+def _geometric_sum_bound(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """Bound the sum of min(x, y) from above if y grows or shrinks geometrically; None for other values.
 
     The sum of y counts, or x for the few iterations in which y is largest, until y has shrunk by a factor of L.
@@ -194,7 +198,7 @@ def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
     if variable not in value.names:
         return value
     try:
-        with effort.budget(MAX_PEAK):
+        with effort.limit_effort(MAX_PEAK_PRODUCTS):
             peak = bounded_peak(value, variable, lo, hi, facts, True)
             if peak is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
                 peak = bounded_max(value, variable, lo, hi, facts, True)
@@ -212,7 +216,7 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
         free = value.with_atom(gap, Poly.symbol(name))
         ceiling = gap.segments.ceiling
         inside = facts.with_symbol(name, (ZERO,), (ceiling,))
-        if direction(free, name, ceiling + 1, inside) == 1:
+        if find_direction(free, name, ceiling + 1, inside) == 1:
             value = facts.simplify(free.substitute({name: ceiling}))
     return value
 
@@ -234,6 +238,6 @@ def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
     return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 
-def most_in(value: Poly, loop: Loop, facts: Facts) -> Poly:
+def max_in_loop(value: Poly, loop: Loop, facts: Facts) -> Poly:
     """Bound the maximum over a loop from above. Raises UnboundedError."""
     return factored_maximum(value, loop.variable, loop.lo, loop.hi, facts)

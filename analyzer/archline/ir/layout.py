@@ -62,10 +62,10 @@ def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
     first, *others = ({atom: power for atom, power in term if not atom.names & counters} for term in value.terms)
     for powers in others:
         first = {atom: min(power, powers[atom]) for atom, power in first.items() if atom in powers}
-    return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.content(value)})
+    return Poly({tuple(sorted(first.items(), key=lambda pair: pair[0].key)): a.compute_content(value)})
 
 
-def placed_run(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
+def aligned_interval_lines(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
     """Count the lines of an interval of a row from its alignment; at most 1 if it is empty.
 
     None if its length may be negative, or lines are not those of rows; also for few words, whose sums would be

@@ -20,8 +20,8 @@ from archline.ir.places import (
     bind_data_sizes,
     is_constant_in,
     is_exact,
+    max_extent,
     monotone_stream,
-    most_extent,
     shape_of,
     static_value_or_none,
     view_of,
@@ -31,20 +31,20 @@ from archline.ir.ranges import data_range, is_nondecreasing, static_range
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.model import Module
 
 MAX_ACCESSES = 400
 
-Iteration = tuple[Poly, Poly, Poly, Poly, Facts, bool]
+CounterRange = tuple[Poly, Poly, Poly, Poly, Facts, bool]
 """The least counter, the greatest one plus 1, the maximum trip count, the loop variable's value, the facts inside,
 and whether every counter of the range has its iteration."""
 
-Element = tuple[Array, tuple[Poly | None, ...]]
+ElementPlace = tuple[Array, tuple[Poly | None, ...]]
 """An element of an array, determined by sizes and loop counters."""
 
 
-class Policy:
+class LoweringPolicy:
     """Decides how a lowering treats calls, branches and loops; by default all are followed and recursion is refused."""
 
     def array(self, name: str, extents: tuple[Poly, ...], layout: str) -> Array:
@@ -72,9 +72,9 @@ class Policy:
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """Return the accesses of a call of an algorithm."""
-        if component(program.module, target):
+        if find_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
-        return program.inlined(call, target, place)
+        return program.inline_call(call, target, place)
 
 
 @dataclass(eq=False)
@@ -85,7 +85,7 @@ class Lowering:
     """
 
     module: Module
-    policy: Policy = field(default_factory=Policy)
+    policy: LoweringPolicy = field(default_factory=LoweringPolicy)
     names: dict[str, int] = field(default_factory=dict)
     made: list[Array] = field(default_factory=list)
     _count: int = 0
@@ -103,7 +103,7 @@ class Lowering:
         for parameter in algorithm.parameters:
             shape, layout = shape_of(parameter.type)
             if shape is not None:
-                extents = tuple(most_extent(each, scope) for each in shape)
+                extents = tuple(max_extent(each, scope) for each in shape)
                 views[parameter.name] = whole_view(self.policy.array(parameter.name, extents, layout))
         return scope, views
 
@@ -129,22 +129,22 @@ class Lowering:
         """Yield the accesses of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
-                yield from self._filled(after.views[name], value, place, statement)
+                yield from self._lower_fill(after.views[name], value, place, statement)
             case s.Assign(target=target, value=value) if self.module.is_view(target):
                 yield from self.reads(target, place)
-                yield from self._filled(self.view(target, place), value, place, statement)
+                yield from self._lower_fill(self.view(target, place), value, place, statement)
             case s.Simple():
-                yield from self._simple(statement, place)
+                yield from self._lower_simple(statement, place)
             case s.Loop():
-                yield from self._loop(statement, place)
+                yield from self._lower_loop(statement, place)
             case s.While():
-                yield from self._while(statement, place)
+                yield from self._lower_while(statement, place)
             case s.If(branches=branches):
                 yield from self.policy.branches(self, branches, place)
             case s.Split():
                 pass
 
-    def _simple(self, statement: s.Simple, place: LoweringContext) -> Iterator[Node]:
+    def _lower_simple(self, statement: s.Simple, place: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of the expressions, then those of the written elements, merged with reads just before."""
         again = statement.revisited
         for part in statement.reads:
@@ -152,7 +152,7 @@ class Lowering:
                 yield from self.reads(part, place)
         for target in statement.writes:
             if isinstance(target, s.Element):
-                *before, access = self._element(target, place)
+                *before, access = self._lower_element(target, place)
                 assert isinstance(access, Access)
                 if target in again:
                     yield replace(access, written=True)
@@ -167,7 +167,7 @@ class Lowering:
             case s.Let(name=name, value=value) if self.module.is_view(value):
                 return replace(place, views={**place.views, name: self.view(value, place)})
             case s.Local(name=name, type=s.ArrayType(shape=shape, layout=layout)):
-                return self._declare(name, shape, layout, place)
+                return self._declare_local(name, shape, layout, place)
             case s.Local(name=name, value=value, when=when):
                 place = replace(place, scope=place.scope.without_value(name))
                 plain = value is not None and when is None and statement.integer
@@ -179,9 +179,11 @@ class Lowering:
                 scope = scope_after(statement, place.scope)
                 return place if scope is place.scope else replace(place, scope=scope)
 
-    def _declare(self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext) -> LoweringContext:
+    def _declare_local(
+        self, name: str, shape: tuple[s.Expr, ...], layout: str, place: LoweringContext
+    ) -> LoweringContext:
         """Return the context after the declaration of a local array."""
-        extents = tuple(most_extent(extent, place.scope) for extent in shape)
+        extents = tuple(max_extent(extent, place.scope) for extent in shape)
         exact = all(is_exact(extent, place.scope) for extent in shape)
         loops = frozenset(place.loops)
         moves = _row_position_symbols(extents, place) & loops
@@ -192,7 +194,7 @@ class Lowering:
         views = {**place.views, name: replace(whole_view(array), exact=exact)}
         return replace(place, views=views, stack=place.stack + array_lines(array), locals=(*place.locals, array))
 
-    def _filled(self, target: View, value: s.Expr, place: LoweringContext, node: s.Node) -> Iterator[Node]:
+    def _lower_fill(self, target: View, value: s.Expr, place: LoweringContext, node: s.Node) -> Iterator[Node]:
         """Yield the loop nest over the elements of a view that is filled or copied to."""
         yield from self.reads(value, place)
         source = self.view(value, place) if self.module.is_view(value) else None
@@ -206,7 +208,7 @@ class Lowering:
         here, counters = replace(place, certain=place.certain and target.exact), frozenset(name for name, _ in opened)
         body: tuple[Node, ...] = ()
         for view in filter(None, (source, target)):
-            access = self._access(view, subscripts, node.span, here)
+            access = self._build_access(view, subscripts, node.span, here)
             moves = any(access.place[dimension] is None for dimension, _ in view.axes)
             body += (replace(access, written=view is target, steady=frozenset[str]() if moves else counters),)
         around = place.scope.facts
@@ -220,14 +222,14 @@ class Lowering:
         yield from body
 
     # Loops and branches
-    def _loop(self, loop: s.Loop, place: LoweringContext) -> Iterator[Node]:
+    def _lower_loop(self, loop: s.Loop, place: LoweringContext) -> Iterator[Node]:
         place = self.policy.loop(place, loop)
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
                 yield from self.reads(part, place)
         name = self._counters[loop] = self.fresh(loop.variable)
         scope = place.scope
-        lo, hi, trips, value, inside, certain = self._range(replace(loop, variable=name), scope)
+        lo, hi, trips, value, inside, certain = self._counter_range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
         body = tuple(self.block(loop.body, place.inside(inner, loop, name, certain)))
         try:
@@ -237,13 +239,13 @@ class Lowering:
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
-    def _range(self, loop: s.Loop, scope: Scope) -> Iteration:
+    def _counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
         """Return the range of the counter, the maximum trip count, the variable's value, and the facts inside."""
         try:
             range_ = static_range(loop, scope)
             return range_.lo, range_.hi, range_.trips, range_.value, range_.inside, True
         except NotStaticError as problem:
-            segment = None if loop.down or loop.step is not None else self._segment(loop, scope)
+            segment = None if loop.down or loop.step is not None else self._segment_range(loop, scope)
             if segment is not None:
                 return segment
             interval = data_range(loop, scope)
@@ -254,7 +256,7 @@ class Lowering:
             counter = Poly.symbol(loop.variable)
             return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
 
-    def _segment(self, loop: s.Loop, scope: Scope) -> Iteration | None:
+    def _segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
         """Return a range between two entries of an offsets array, the second no less than the first; else None."""
         reading = replace(scope, reads_offsets=True)
         lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
@@ -266,7 +268,7 @@ class Lowering:
         inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
-    def _while(self, loop: s.While, place: LoweringContext) -> Iterator[Node]:
+    def _lower_while(self, loop: s.While, place: LoweringContext) -> Iterator[Node]:
         try:
             limit = floor_of_bound(static_value(loop.limit, place.scope), place.scope.facts)
         except NotStaticError as problem:
@@ -285,7 +287,7 @@ class Lowering:
         """Yield the accesses of all branches, each under its condition."""
         # Conditions of a branch are not facts, as its loops are summed over all iterations, taken or not.
         around = place
-        shared: frozenset[Element] | None = None
+        shared: frozenset[ElementPlace] | None = None
         for branch in branches:
             if branch.condition is None:
                 body = tuple(self.block(branch.body, place))
@@ -314,7 +316,7 @@ class Lowering:
             case s.Element() if self.module.is_view(expr):
                 yield from self._bounds_of(expr, place)
             case s.Element():
-                yield from self._element(expr, place)
+                yield from self._lower_element(expr, place)
             case s.Unary(operand=operand):
                 yield from self.reads(operand, place)
             case s.Binary(op=op, left=left, right=right):
@@ -339,15 +341,17 @@ class Lowering:
                 if part is not None:
                     yield from self.reads(part, place)
 
-    def _element(self, expr: s.Element, place: LoweringContext) -> Iterator[Node]:
+    def _lower_element(self, expr: s.Element, place: LoweringContext) -> Iterator[Node]:
         subscripts: list[Poly | None] = []
         for subscript in expr.subscripts:
             assert not isinstance(subscript, s.Slice)
             yield from self.reads(subscript, place)
             subscripts.append(static_value_or_none(subscript, place.knowing))
         view = place.views[expr.array]
-        access = self._access(view, tuple(subscripts), expr.span, place)
-        yield replace(access, walk=self._walk(expr, subscripts, place), steady=self._find_steady(access, expr, place))
+        access = self._build_access(view, tuple(subscripts), expr.span, place)
+        yield replace(
+            access, walk=self._find_walk(expr, subscripts, place), steady=self._find_steady(access, expr, place)
+        )
 
     def _find_steady(self, access: Access, expr: s.Element, place: LoweringContext) -> frozenset[str]:
         """The innermost loops through which the data picks one place, as they change nothing that says which."""
@@ -362,7 +366,9 @@ class Lowering:
         loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(place.around))
         return frozenset(around.variable for around in loops)
 
-    def _walk(self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext) -> MonotoneWalk | None:
+    def _find_walk(
+        self, expr: s.Element, subscripts: Sequence[Poly | None], place: LoweringContext
+    ) -> MonotoneWalk | None:
         """Describe the monotone walk of an element of a row that the data selects; None if there is none."""
         view = place.views[expr.array]
         (*rows, last) = range(len(subscripts))
@@ -391,7 +397,9 @@ class Lowering:
         loop = self._counters[stream.around.loop] if rests else stream.around.variable
         return MonotoneWalk(loop, (expr.array, stream.terms), stream.shift, bounds, begin, rests)
 
-    def _access(self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: LoweringContext) -> Access:
+    def _build_access(
+        self, view: View, subscripts: tuple[Poly | None, ...], span: Span, place: LoweringContext
+    ) -> Access:
         self._count += 1
         if self._count > MAX_ACCESSES:
             raise UntracedError(f"more than {MAX_ACCESSES} places of the program access arrays", span)
@@ -407,7 +415,7 @@ class Lowering:
             if self.module.is_view(argument)
         }
 
-    def inlined(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
+    def inline_call(self, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of the body of a called algorithm."""
         views = self.passed(call, target, place)
         scope, size_loops = bind_call(call, target, place, self.fresh)
@@ -431,7 +439,7 @@ class Lowering:
 
 def _assigned_elements(
     statements: Sequence[s.Stmt], nodes: Sequence[Node], place: LoweringContext
-) -> frozenset[Element]:
+) -> frozenset[ElementPlace]:
     """The elements that statements of a branch assign whenever it is taken."""
     written = (target for statement in statements if isinstance(statement, s.Simple) for target in statement.writes)
     targets = {
@@ -443,7 +451,9 @@ def _assigned_elements(
     return frozenset((node.array, node.place) for node in found if None not in node.place)
 
 
-def _mark_shared_writes(nodes: Sequence[Node], elements: frozenset[Element], place: LoweringContext) -> Iterator[Node]:
+def _mark_shared_writes(
+    nodes: Sequence[Node], elements: frozenset[ElementPlace], place: LoweringContext
+) -> Iterator[Node]:
     """Mark accesses in the last branch whose elements all branches assign, so that one always does."""
     for node in nodes:
         if isinstance(node, Access) and (node.array, node.place) in elements:

@@ -20,11 +20,11 @@ from archline.ir.amounts import (
     KnownAmount,
     UnknownAmount,
     add,
+    amount_up_to,
     choose_by_indicator,
     either_amount,
     maximum_amount,
     scale_amount,
-    up_to,
 )
 from archline.records import record
 
@@ -62,7 +62,7 @@ def spawned_map(start: Amount, whole: Amount) -> MaxPlusMap:
     return MaxPlusMap(start, whole)
 
 
-def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
+def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Return the map of one stretch of code after another."""
     if second.serial and first.serial:
         return serial_map(add(first.advance, second.advance))
@@ -77,12 +77,12 @@ def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     carried = add(first.kept, second.kept)
     joined = None
     if first.joined is not None:
-        joined = _if_reached(first, add(first.joined, second.advance))
-        carried = maximum_amount(carried, _if_reached(first, add(first.joined, second.finish)), facts)
+        joined = _delay_at_sync(first, add(first.joined, second.advance))
+        carried = maximum_amount(carried, _delay_at_sync(first, add(first.joined, second.finish)), facts)
     if second.joined is not None:
         if first.finish != first.advance:
-            advance = maximum_amount(advance, _if_reached(second, add(first.finish, second.joined)), facts)
-        through = _if_reached(second, add(first.kept, second.joined))
+            advance = maximum_amount(advance, _delay_at_sync(second, add(first.finish, second.joined)), facts)
+        through = _delay_at_sync(second, add(first.kept, second.joined))
         joined = through if joined is None else maximum_amount(joined, through, facts)
     if finish == advance:
         finish = advance
@@ -91,9 +91,9 @@ def compose(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     )
 
 
-def _if_reached(path: MaxPlusMap, waited: Amount) -> Amount:
+def _delay_at_sync(path: MaxPlusMap, waited: Amount) -> Amount:
     """The delay by waiting at a sync; from 0 if the sync may not be reached."""
-    return waited if path.certain else up_to(waited)
+    return waited if path.certain else amount_up_to(waited)
 
 
 def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
@@ -110,7 +110,7 @@ def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
         if body.joined is None:
             return MaxPlusMap(advance, late)
         advance = late
-    return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain=False)
+    return MaxPlusMap(advance, advance, amount_up_to(advance), amount_up_to(advance), certain=False)
 
 
 def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
@@ -124,7 +124,7 @@ def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Fa
     return MaxPlusMap(advance, finish, *_merge_uncertain(first, second, facts))
 
 
-def either_path(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
+def either_map(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Return bounds for one of two maps, selected by data."""
     advance = either_amount(first.advance, second.advance, facts)
     if first.serial and second.serial:
@@ -145,4 +145,4 @@ def _merge_uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tup
 
 
 def _widen_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    return left if left == right else up_to(maximum_amount(left, right, facts))
+    return left if left == right else amount_up_to(maximum_amount(left, right, facts))

@@ -21,7 +21,7 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.model import BoundBy, Module
 from archline.records import field, record
 
-BACK = {"rises": "falls", "falls": "rises"}
+OPPOSITE_DIRECTION = {"rises": "falls", "falls": "rises"}
 Terms = tuple[tuple[str, bool], ...]
 """Names, each with True if it is added and False if it is subtracted."""
 
@@ -74,7 +74,7 @@ def monotone_stream(
     result: tuple[EnclosingLoop, set[str]] | None = None
     for enclosing in reversed(around):
         ways = {
-            way if added else BACK.get(way, way)
+            way if added else OPPOSITE_DIRECTION.get(way, way)
             for name, added in names
             if name not in fixed
             for way in (_direction_of_change(name, enclosing.loop),)
@@ -88,10 +88,10 @@ def monotone_stream(
     outermost, ways = result
     (way,) = ways - {"stays"} or {"stays"}
     shift = sum(part for part in parts if isinstance(part, int))
-    return Stream(outermost, names, shift, way, _first(names, shift, outermost, values))
+    return Stream(outermost, names, shift, way, _initial_value(names, shift, outermost, values))
 
 
-def _first(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
+def _initial_value(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
     """The value of a subscript at the beginning of a loop; None if data decides."""
     first = ZERO + shift
     for name, added in names:
@@ -145,14 +145,14 @@ def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scop
         case s.Name(id=name):
             return views[name]
         case s.Element(array=name):
-            return _sliced(expr, views[name], module.shapes[expr], scope)
+            return _slice_view(expr, views[name], module.shapes[expr], scope)
         case s.Reshape(base=base, shape=shape):
-            return _reshaped(view_of(module, base, views, scope), shape, scope)
+            return _reshape_view(view_of(module, base, views, scope), shape, scope)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             raise AssertionError(f"not a view: {expr}")
 
 
-def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) -> View:
+def _slice_view(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) -> View:
     starts: list[Poly | None] = list(base.starts)
     axes: list[tuple[int, Poly]] = []
     extents: list[Poly] = []
@@ -168,7 +168,7 @@ def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) 
             written = next(own_extents)
             length = extent_
             if piece.lo is not None or piece.hi is not None:
-                length, exact = most_extent(written, scope), exact and is_exact(written, scope)
+                length, exact = max_extent(written, scope), exact and is_exact(written, scope)
             if stride is None:
                 starts[dimension], stride = None, ONE
             elif piece.step is not None and length is extent_:
@@ -178,9 +178,9 @@ def _sliced(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Scope) 
     return View(base.array, tuple(starts), tuple(axes), tuple(extents), exact)
 
 
-def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
+def _reshape_view(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
     ((dimension, step),) = base.axes
-    extents = tuple(most_extent(extent, scope) for extent in shape)
+    extents = tuple(max_extent(extent, scope) for extent in shape)
     axes: list[tuple[int, Poly]] = []
     for extent in reversed(extents):
         axes.append((dimension, step))
@@ -189,7 +189,7 @@ def _reshaped(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
     return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
 
 
-def most_extent(expr: s.Expr, scope: Scope) -> Poly:
+def max_extent(expr: s.Expr, scope: Scope) -> Poly:
     """Evaluate an extent, or its upper bound. Raises UntracedError."""
     try:
         return extent_value(expr, scope)
@@ -329,7 +329,7 @@ def bind_call(
         # An entry of an offsets array stands for one value in all iterations; other int arrays may change.
         if parameter.name in callee.segments and place.loops and not known:
             raise UntracedError("array offsets that may change between iterations", argument.span)
-    segments = {name: _segments(segment, call, values) for name, segment in callee.segments.items()}
+    segments = {name: _rename_segments(segment, call, values) for name, segment in callee.segments.items()}
     facts = size_loops[-1].inside if size_loops else outer.facts
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(size_loops)
 
@@ -351,7 +351,7 @@ def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, 
     raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
 
 
-def _segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
+def _rename_segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:
     """Rename the segments of a callee's offsets array for a call."""
     moved = segments.rebuilt(tuple(part.substitute(values) for part in segments.parts))
     return replace(moved, array=f"{segments.array} at {call.span}")

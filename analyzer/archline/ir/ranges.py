@@ -11,8 +11,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.algebra.relax import bound_atom, bounded_max, bounded_sum
-from archline.algebra.sums.summation import UnresolvedError, depends, sum_over
-from archline.expr.tree import Span, structure
+from archline.algebra.sums.summation import UnresolvedError, depends_on, sum_over
+from archline.expr.tree import Span, structural_key
 from archline.ir import max_plus
 from archline.ir.amounts import (
     NOTHING,
@@ -20,10 +20,10 @@ from archline.ir.amounts import (
     KnownAmount,
     UnknownAmount,
     add,
+    amount_up_to,
     exact_amount,
     map_known,
     maximum_amount,
-    up_to,
 )
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.scope import NotStaticError, Scope, holds_data, known_value, static_value
@@ -80,7 +80,7 @@ class IterationRange:
 
     def sum(self, amount: Amount) -> Amount:
         """Sum an amount over the iterations."""
-        return self._over(amount, sum_over, bounded_sum, self.facts, "sum")
+        return self._accumulate(amount, sum_over, bounded_sum, self.facts, "sum")
 
     def largest(self, amount: Amount) -> Amount:
         """The maximum over the iterations, 0 if there are none."""
@@ -94,9 +94,9 @@ class IterationRange:
 
     def largest_of_some(self, amount: Amount) -> Amount:
         """The maximum over the iterations, meaningless if there are none."""
-        return self._over(amount, max_over, bounded_max, self._nonempty, "maximum")
+        return self._accumulate(amount, max_over, bounded_max, self._nonempty, "maximum")
 
-    def _over(
+    def _accumulate(
         self,
         amount: Amount,
         exact: Callable[[Poly, str, Poly, Poly, Facts], Poly],
@@ -135,7 +135,7 @@ class IterationRange:
         if amount is NOTHING or isinstance(amount, UnknownAmount):
             return amount
         # Flops of one kind and of all are mostly multiples of each other, and so are their sums and maxima.
-        scale = a.content(amount.lower) if amount.exact else fmpq(1)
+        scale = a.compute_content(amount.lower) if amount.exact else fmpq(1)
         primitive = exact_amount(amount.lower.scaled(1 / scale)) if scale != 1 else amount
         result = self._done.get((what, primitive))
         if result is None:
@@ -166,7 +166,7 @@ def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
     return IterationRange(loop.variable, ZERO, facts.positive_part(facts.simplify(count)), value, facts, loop.span)
 
 
-def serial_path(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
+def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
     """Compose iterations in sequence; calls spawned in them may continue until a sync after the loop."""
     advance = iterations.sum(body.advance)
     if body.serial:
@@ -175,12 +175,12 @@ def serial_path(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusMap:
         return MaxPlusMap(advance, _latest_spawn_end(body, iterations, advance))
     certain = body.certain and iterations.facts.positive(iterations.trips)
     if body.finish == body.advance:
-        return MaxPlusMap(advance, advance, up_to(advance), up_to(advance), certain)
+        return MaxPlusMap(advance, advance, amount_up_to(advance), amount_up_to(advance), certain)
     if isinstance(advance, UnknownAmount):
         return max_plus.serial_map(advance)
     late = iterations.sum(body.finish)
     upper = late if isinstance(late, UnknownAmount) else KnownAmount(advance.lower, late.upper)
-    return MaxPlusMap(upper, upper, up_to(upper), up_to(upper), certain)
+    return MaxPlusMap(upper, upper, amount_up_to(upper), amount_up_to(upper), certain)
 
 
 def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
@@ -214,14 +214,14 @@ class DataRange:
 def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
     """Return the range of a loop whose bounds are read from arrays; None if declarations say too little."""
     low, high = (loop.hi, loop.lo) if loop.down else (loop.lo, loop.hi)
-    step = _step(loop, scope)
+    step = _positive_step(loop, scope)
     lows, highs = int_range(low, scope), int_range(high, scope)
     if step is None or lows is None or highs is None:
         return None
     # `downto` includes its end.
     more = ONE if loop.down else ZERO
     facts = scope.facts
-    distance = _distance(low, high, more, scope)
+    distance = _segment_distance(low, high, more, scope)
     if distance is None:
         distance = KnownAmount(
             facts.positive_part(highs[0] - lows[1] + more), facts.positive_part(highs[1] - lows[0] + more)
@@ -230,31 +230,31 @@ def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
     return DataRange(trips, lows[0], highs[1] - 1 + more)
 
 
-def _step(loop: s.Loop, scope: Scope) -> Poly | None:
+def _positive_step(loop: s.Loop, scope: Scope) -> Poly | None:
     if loop.step is None:
         return ONE
     step = known_value(loop.step, scope)
     return None if step is None or not scope.facts.positive(step) else step
 
 
-def _distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
+def _segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
     """Bound max(0, high - low + more) between entries of offsets arrays; None if an index depends on data."""
     try:
-        distance = _without_data(s.Binary("-", high, low, span=high.span), scope)
+        distance = _evaluate_cancelling(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
-        segments = _segment(low, high, scope)
+        segments = _segment_of(low, high, scope)
         return None if segments is None else KnownAmount(ZERO, segments.ceiling)
     distance = a.as_gaps(distance) + more
     return exact_amount(distance if is_nondecreasing(distance, scope.facts) else scope.facts.positive_part(distance))
 
 
-def _segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
+def _segment_of(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
     """The offsets array of a segment `a[e]..a[e + 1]`, for any e; else None."""
     match low, high:
         case (
             s.Element(array=array, subscripts=(start,)),
             s.Element(array=other, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
-        ) if array == other and structure(left) == structure(start):
+        ) if array == other and structural_key(left) == structural_key(start):
             return scope.segments.get(array)
         case _:
             return None
@@ -271,7 +271,7 @@ def is_nondecreasing(value: Poly, facts: Facts) -> bool:
     return False
 
 
-def _without_data(difference: s.Expr, scope: Scope) -> Poly:
+def _evaluate_cancelling(difference: s.Expr, scope: Scope) -> Poly:
     """Evaluate a difference of bounds, in which data-dependent integers may cancel."""
     scope = replace(scope, reads_offsets=True)
     try:
@@ -285,7 +285,7 @@ def _without_data(difference: s.Expr, scope: Scope) -> Poly:
 
 def extent_value(expr: s.Expr, scope: Scope) -> Poly:
     """Evaluate a size, which may be a distance between entries of offsets arrays. Raises NotStaticError."""
-    value = a.as_gaps(_without_data(expr, scope))
+    value = a.as_gaps(_evaluate_cancelling(expr, scope))
     if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nondecreasing(value, scope.facts):
         return value
     return scope.facts.positive_part(value)
@@ -330,14 +330,14 @@ def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
     """Bound an amount for all values of a loop variable, which must not occur in a max, a floor or the like."""
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
-    lower, upper = _anywhere(amount.lower, loop, facts, False), _anywhere(amount.upper, loop, facts, True)
+    lower, upper = _bound_anywhere(amount.lower, loop, facts, False), _bound_anywhere(amount.upper, loop, facts, True)
     if upper is None:
         return UnknownAmount(f"the body depends on `{loop.variable}`, whose values the data gives", loop.span)
     return KnownAmount(ZERO if lower is None else lower, upper)
 
 
-def _anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
-    if any(depends(atom, loop.variable) for atom in value.atoms()):
+def _bound_anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
+    if any(depends_on(atom, loop.variable) for atom in value.atoms()):
         return None
     return bound_atom(value, Symbol(loop.variable), facts, upper)
 

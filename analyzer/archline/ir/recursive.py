@@ -22,12 +22,12 @@ from archline.algebra.prove.prover import never_negative
 from archline.ir.conditions import (
     assuming_facts,
     comparison_difference,
+    condition_indicator,
     equivalent_constraints,
-    indicator,
     negate_condition,
 )
-from archline.ir.conditions import never_negative as differences
-from archline.ir.lower import Lowering, Policy
+from archline.ir.conditions import nonnegative_values as differences
+from archline.ir.lower import Lowering, LoweringPolicy
 from archline.ir.places import LoweringContext, bind_call, bind_data_sizes, static_value_or_none, whole_view
 from archline.ir.scope import Scope
 from archline.ir.tree import (
@@ -44,14 +44,14 @@ from archline.ir.tree import (
 )
 from archline.language import call_graph
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.checking.scopes import machine_symbols
-from archline.language.extra_facts import with_where
+from archline.language.extra_facts import add_where
 from archline.language.model import Module
 from archline.records import record
 
-MAX_WAYS = 64
-Way = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
+MAX_PATHS = 64
+NodePath = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
 """Values that are nonnegative on a path (None if data or no values decide it), and the nodes on it."""
 MAX_SHARES = 6
 """The maximum power of the base by which a call may divide a size."""
@@ -72,7 +72,7 @@ class RecursiveBody:
     made: tuple[Array, ...]
 
 
-def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Policy) -> RecursiveBody:
+def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: LoweringPolicy) -> RecursiveBody:
     """Lower the body of an algorithm. Raises UntracedError."""
     program = Lowering(module, policy)
     scope, views = program.given(algorithm)
@@ -81,7 +81,7 @@ def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Policy)
 
 
 @dataclass(eq=False)
-class OneLevel(Policy):
+class OneLevel(LoweringPolicy):
     """Lowers a recursive algorithm up to its calls, which stay calls; conditions around them stay too.
 
     The rows of array parameters in `aligned` begin with a line; entries of arrays in `strided` are not adjacent.
@@ -95,8 +95,8 @@ class OneLevel(Policy):
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, place: LoweringContext) -> Iterator[Node]:
         """Keep a call of a recursive algorithm, and inline any other."""
-        if not call_graph.component(program.module, target):
-            yield from program.inlined(call, target, place)
+        if not call_graph.find_component(program.module, target):
+            yield from program.inline_call(call, target, place)
             return
         scope, given = bind_call(call, target, place, program.fresh)
         sizes = {name: scope.values[name] for name in program.module.bindings[call]}
@@ -109,7 +109,8 @@ class OneLevel(Policy):
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """Keep branches of the algorithm's own body separate, as certain as the branch itself."""
         if not place.algorithm_top and not any(
-            call_graph.recurses(program.module, each) for each in call_graph.called(program.module, branches)
+            call_graph.is_recursive(program.module, each)
+            for each in call_graph.iterate_callees(program.module, branches)
         ):
             yield from program.branches(branches, place)
             return
@@ -121,7 +122,7 @@ class OneLevel(Policy):
                 arms.append(ChoiceBranch(ONE, ONE, None, tuple(program.block(branch.body, inner)), before))
                 break
             yield from program.reads(branch.condition, inner)
-            holds = indicator(branch.condition, inner.scope)
+            holds = condition_indicator(branch.condition, inner.scope)
             held, left = inner, inner
             if holds is None or not place.algorithm_top:
                 held = inner.under(equivalent_constraints(branch.condition, inner.scope))
@@ -130,7 +131,7 @@ class OneLevel(Policy):
                 # A branch is lowered under its condition, and the branches after it under the negation.
                 held = replace(held, scope=assuming_facts(held.scope, branch.condition))
                 left = replace(left, scope=assuming_facts(left.scope, negate_condition(branch.condition)))
-            possible = _possible(branch.condition, inner.scope)
+            possible = _possibility_indicator(branch.condition, inner.scope)
             here = _conjoin_known(before, equivalent_constraints(branch.condition, inner.scope))
             arms.append(ChoiceBranch(holds, possible, branch.condition, tuple(program.block(branch.body, held)), here))
             before = _conjoin_known(before, equivalent_constraints(negate_condition(branch.condition), inner.scope))
@@ -138,7 +139,7 @@ class OneLevel(Policy):
         yield Choice(tuple(arms))
 
 
-class MustLowering(Policy):
+class MustLowering(LoweringPolicy):
     """Lowers for lower bounds: all calls stay calls, and code that cannot be followed is omitted.
 
     On each path through the branches of the body, all nodes are as certain as the path. Data-dependent integers
@@ -151,17 +152,20 @@ class MustLowering(Policy):
     def statement(
         self, program: Lowering, statement: s.Stmt, place: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
-        after = self._behind(program, statement, place)
-        return _followed(program.statement(statement, place, after)), after
+        after = self._context_after(program, statement, place)
+        return _followed_nodes(program.statement(statement, place, after)), after
 
-    def _behind(self, program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
+    def _context_after(self, program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
         try:
             after = program.after(statement, place)
         except UntracedError:
-            return _without(program, statement, place.after(statement))
+            return _with_unknown_view(program, statement, place.after(statement))
         if not place.algorithm_top:
             return after
-        named = {name: _value(program, statement, name, place) for name in _unknown(statement, place, after)}
+        named = {
+            name: _assigned_value(program, statement, name, place)
+            for name in _unknown_integers(statement, place, after)
+        }
         return replace(after, integers={**after.integers, **named})
 
     def loop(self, place: LoweringContext, loop: s.Loop) -> LoweringContext:
@@ -185,7 +189,7 @@ class MustLowering(Policy):
             held = replace(place, scope=assuming_facts(place.scope, branch.condition))
             body = (*read, *program.block(branch.body, held))
             otherwise = negate_condition(branch.condition)
-            taken, left = (_ways_of(each, place.scope) for each in (branch.condition, otherwise))
+            taken, left = (_alternatives_of(each, place.scope) for each in (branch.condition, otherwise))
             arms += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in left]
             place = replace(place, scope=assuming_facts(place.scope, otherwise))
@@ -207,35 +211,35 @@ class MustLowering(Policy):
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
             size = None if bound is None else static_value_or_none(bound, place.knowing)
-            sizes[name] = _symbol(program, name) if size is None else size
+            sizes[name] = _fresh_symbol(program, name) if size is None else size
         yield RecursiveCall(target, sizes, views, call.span)
 
 
-def _followed(nodes: Iterable[Node]) -> Iterator[Node]:
+def _followed_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield the nodes up to the first that cannot be followed."""
     with suppress(UntracedError):
         yield from nodes
 
 
-def _unknown(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
+def _unknown_integers(statement: s.Stmt, place: LoweringContext, after: LoweringContext) -> set[str]:
     """The integers to which a statement assigns data-dependent values."""
     names = place.integers.keys() - after.integers.keys()
     if statement.named and not place.scope.module.is_view(statement.named[1]):
         names.add(statement.named[0])
-    if statement.integer and s.evaluated(statement):
+    if statement.integer and s.list_evaluated(statement):
         names.add(statement.integer)
     return names - after.knowing.values.keys()
 
 
-def _value(program: Lowering, statement: s.Stmt, name: str, place: LoweringContext) -> Poly:
+def _assigned_value(program: Lowering, statement: s.Stmt, name: str, place: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
         value = static_value_or_none(statement.value, place.knowing)
         if value is not None:
             return value + place.integers[name] if statement.op == "+=" else value
-    return _symbol(program, name)
+    return _fresh_symbol(program, name)
 
 
-def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
+def _with_unknown_view(program: Lowering, statement: s.Stmt, place: LoweringContext) -> LoweringContext:
     """Bind the name of a view, or of a local array, to an unknown view."""
     if statement.named:
         shape = program.module.shapes[statement.named[1]]
@@ -243,24 +247,24 @@ def _without(program: Lowering, statement: s.Stmt, place: LoweringContext) -> Lo
         shape = statement.array.shape
     else:
         return place
-    views = {name: _unknown_view(program, name, len(shape)) for name in s.set_names(statement)}
+    views = {name: _unknown_view(program, name, len(shape)) for name in s.find_set_names(statement)}
     return replace(place, views={**place.views, **views})
 
 
 def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
-    extents = tuple(_symbol(program, name) for _ in range(dimensions))
+    extents = tuple(_fresh_symbol(program, name) for _ in range(dimensions))
     return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
-def _symbol(program: Lowering, name: str) -> Poly:
+def _fresh_symbol(program: Lowering, name: str) -> Poly:
     return Poly.symbol(program.fresh(f"some {name}"))
 
 
-def _ways_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
+def _alternatives_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
     """List alternative constraints of a condition: several if two sizes differ in either direction."""
     return [
         tuple(each)
-        for each in product(*(a.options(need, True) for need in equivalent_constraints(condition, scope) or ()))
+        for each in product(*(a.split_extremum(need, True) for need in equivalent_constraints(condition, scope) or ()))
     ]
 
 
@@ -268,30 +272,30 @@ def _conjoin_known(one: tuple[Poly, ...] | None, other: tuple[Poly, ...] | None)
     return None if one is None or other is None else (*one, *other)
 
 
-def _possible(condition: s.Expr, scope: Scope) -> Poly:
+def _possibility_indicator(condition: s.Expr, scope: Scope) -> Poly:
     """An indicator that is 0 only where a condition cannot hold."""
-    exact = indicator(condition, scope)
+    exact = condition_indicator(condition, scope)
     if exact is not None:
         return exact
     match condition:
         case s.Binary(op="and", left=left, right=right):
-            return _possible(left, scope) * _possible(right, scope)
+            return _possibility_indicator(left, scope) * _possibility_indicator(right, scope)
         case _:
             return ONE
 
 
-def enumerate_paths(nodes: Sequence[Node]) -> list[Way]:
+def enumerate_paths(nodes: Sequence[Node]) -> list[NodePath]:
     """List every path through choices. Raises TooManyPathsError."""
-    result: list[Way] = [((), ())]
+    result: list[NodePath] = [((), ())]
     for node in nodes:
         inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
         result = [(_conjoin_known(known, more), (*before, *way)) for known, before in result for more, way in inner]
-        if len(result) > MAX_WAYS:
+        if len(result) > MAX_PATHS:
             raise TooManyPathsError
     return result
 
 
-def _paths_through(choice: Choice) -> list[Way]:
+def _paths_through(choice: Choice) -> list[NodePath]:
     """List the paths through each branch, and the one on which none is taken, without facts."""
     paths = [
         (_conjoin_known(branch.known, known), way)
@@ -301,7 +305,7 @@ def _paths_through(choice: Choice) -> list[Way]:
     return paths if choice.branches[-1].condition is None else [*paths, ((), ())]
 
 
-def recurses(node: Node) -> bool:
+def contains_recursive_call(node: Node) -> bool:
     """Test whether a node contains a recursive call."""
     return any(True for _ in recursive_calls((node,)))
 
@@ -321,7 +325,7 @@ def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
                 pass
 
 
-def in_rows(view: View) -> bool:
+def has_contiguous_rows(view: View) -> bool:
     """Test whether neighbours in a view's rows are neighbours in memory."""
     array = view.array
     if array.strided:
@@ -334,7 +338,7 @@ def in_rows(view: View) -> bool:
     return own == (contiguous_dimension(array), ONE)
 
 
-def at_lines(view: View) -> bool:
+def is_line_aligned(view: View) -> bool:
     """Test whether a view's rows begin with lines, if those of its array do.
 
     In Z-Morton order only a whole array does; rows of a vector viewed as a matrix need not.
@@ -347,7 +351,7 @@ def at_lines(view: View) -> bool:
 
 def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
     """Select the facts that all calls inherit from the outermost one; all facts without recursion."""
-    circle = component(module, algorithm)
+    circle = find_component(module, algorithm)
     if not circle:
         return tuple(facts)
     symbols = set(machine_symbols(module.signatures[algorithm]))
@@ -360,7 +364,7 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
         # Other algorithms in the circle have sizes of their own.
         return tuple(machine)
     while left:
-        holding = _inductive_facts(*with_where(module, algorithm, tuple(left)), left)
+        holding = _inductive_facts(*add_where(module, algorithm, tuple(left)), left)
         if len(holding) == len(left):
             break
         left = holding
@@ -375,11 +379,13 @@ def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.F
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return []
     own = [(path, call) for path, call in every if call.target is algorithm]
-    places = [_Call(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call) for path, call in own]
+    places = [
+        _CallFacts(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call) for path, call in own
+    ]
     return [fact for fact in facts if all(place.holds(fact) for place in places)]
 
 
-class _Call:
+class _CallFacts:
     """A call with the facts at its place."""
 
     def __init__(self, scope: Scope, facts: Facts, call: RecursiveCall) -> None:
@@ -387,7 +393,7 @@ class _Call:
 
     def holds(self, fact: s.Fact) -> bool:
         """Test whether a fact holds for the sizes of the call."""
-        if all(self._same(name) for name in s.names(fact)):
+        if all(self._is_unchanged(name) for name in s.names(fact)):
             return True
         there = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
         match fact:
@@ -402,7 +408,7 @@ class _Call:
             case _:
                 return False
 
-    def _same(self, name: str) -> bool:
+    def _is_unchanged(self, name: str) -> bool:
         return name not in self._sizes or self._facts.simplify(self._sizes[name] - self._scope.values[name]) == ZERO
 
     def _is_share(self, name: str, base: int) -> bool:

@@ -9,12 +9,12 @@ from typing import Self
 from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import UNIT, ZERO, Atom, Poly
+from archline.algebra.polynomial import RATIONAL_ONE, ZERO, Atom, Poly
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.values import decimal
+from archline.expr.values import parse_decimal
 from archline.language import syntax as s
-from archline.language.checking.scopes import hint_to_know
+from archline.language.checking.scopes import suggest_known
 from archline.language.model import Kind, Module
 from archline.records import field, record, replace
 
@@ -72,7 +72,7 @@ class NotStaticError(Exception):
         owners = self._module.signatures if self._module else ()
         types = self._module.types if self._module else {}
         bodies = (owner for owner in owners if self.expr in {*s.find(owner.body, s.Name)})
-        hints = (hint_to_know(self.expr, body, types) for body in bodies)
+        hints = (suggest_known(self.expr, body, types) for body in bodies)
         return ": ".join(filter(None, (str(self), next(hints, None))))
 
 
@@ -90,9 +90,9 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Unary(op="-", operand=operand):
             return -static_value(operand, scope)
         case s.Binary(op=op, left=left, right=right):
-            return _binary(op, left, right, expr, scope)
+            return _evaluate_binary(op, left, right, expr, scope)
         case s.Call(function=function, arguments=arguments):
-            return _call(function, arguments, expr, scope)
+            return _evaluate_call(function, arguments, expr, scope)
         case s.Element(array=array, subscripts=(place,)) if scope.reads_offsets and array in scope.segments:
             assert not isinstance(place, s.Slice)
             return a.offset(scope.segments[array], static_value(place, scope))
@@ -100,7 +100,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             return data_symbol(expr)
         case s.Real(text=text) if scope.reads_decimals:
             try:
-                return Poly.constant(decimal(text, expr))
+                return Poly.constant(parse_decimal(text, expr))
             except EvaluationError as problem:
                 raise NotStaticError(str(problem), expr) from None
         case s.Real():
@@ -130,17 +130,17 @@ def holds_data(value: Poly) -> bool:
     return any(name.startswith(_DATA) for name in value.names)
 
 
-def _binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
+def _evaluate_binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
     x, y = static_value(left, scope), static_value(right, scope)
     try:
-        return _operation(op, x, y, expr, scope)
+        return _apply_operation(op, x, y, expr, scope)
     except OutOfBudgetError:
         raise
     except TooComplexError as problem:
         raise NotStaticError(str(problem), expr) from None
 
 
-def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
+def _apply_operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
     match op:
         case "+":
             return x + y
@@ -149,7 +149,7 @@ def _operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> Poly:
         case "*":
             return x * y
         case "/":
-            exact = a.quotient(x, y)
+            exact = a.exact_quotient(x, y)
             whole, rest = scope.facts.divided(x, y) if isinstance(a.single_atom(exact), a.Quotient) else (ZERO, x)
             return exact if rest else whole
         case "//" | "%":
@@ -169,7 +169,7 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
         if power.q == 2 and power > 0 and facts.nonnegative(base):
-            return _root(base, facts) ** int(power.p)
+            return _square_root(base, facts) ** int(power.p)
         level = a.exponent_of_two(base)
         if level is not None:
             # (8^k)^(1/3) -> 2^k
@@ -188,10 +188,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
     raise NotStaticError("a power with a symbolic base and exponent", expr)
 
 
-def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
+def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
     facts = scope.facts
     if function in ("floor", "ceil"):
-        rounded = _rounded(function, arguments, scope)
+        rounded = _evaluate_rounded(function, arguments, scope)
         if rounded is not None:
             return rounded
     match function, [static_value(argument, scope) for argument in arguments]:
@@ -206,18 +206,18 @@ def _call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Sco
         case "log2", [value]:
             return a.log2(value)
         case "sqrt", [value]:
-            return _root(value, facts)
+            return _square_root(value, facts)
         case "floor" | "ceil", [value]:
             return value
         case _:
             raise NotStaticError(f"`{function}` of sizes has no exact expression", expr)
 
 
-def _root(value: Poly, facts: Facts) -> Poly:
+def _square_root(value: Poly, facts: Facts) -> Poly:
     """Return the square root, and g for g^2 if g is never negative."""
     match list(value.terms.items()):
         case [(monomial, coefficient)] if monomial and all(power % 2 == 0 for _, power in monomial):
-            root = Poly({tuple((atom, power // 2) for atom, power in monomial): UNIT}) * a.sqrt(
+            root = Poly({tuple((atom, power // 2) for atom, power in monomial): RATIONAL_ONE}) * a.sqrt(
                 Poly.constant(coefficient)
             )
             return root if facts.nonnegative(root) else a.sqrt(value)
@@ -225,7 +225,7 @@ def _root(value: Poly, facts: Facts) -> Poly:
             return a.sqrt(value)
 
 
-def _rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
+def _evaluate_rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
     """Evaluate floor or ceil of a quotient of integers, or of log2 or sqrt of one; None for other arguments."""
     match arguments:
         case (s.Binary(op="/", left=left, right=right) as inner,):
@@ -255,7 +255,7 @@ def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) ->
 
     Other fractions need to be above 1/2, as `ceil_log2` is 0 below 1; quotients of programs are integers.
     """
-    denominator = int(a.content(value).q)
+    denominator = int(a.compute_content(value).q)
     whole, halvings = value.scaled(denominator), denominator.bit_length() - 1
     if denominator != 1 << halvings or not a.is_integral(whole):
         if scope.reads_decimals and not scope.facts.positive(value.scaled(2) - 1):
@@ -266,7 +266,7 @@ def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) ->
 
 def _rounded_fraction(function: str, value: Poly) -> Poly:
     """Round a value that is an integer divided by a number; others count as integers."""
-    denominator = Poly.constant(int(a.content(value).q))
+    denominator = Poly.constant(int(a.compute_content(value).q))
     whole = value * denominator
     if denominator == Poly.constant(1) or not a.is_integral(whole):
         return value

@@ -17,59 +17,69 @@ Names = Mapping[str, Poly]
 Shape = tuple[Hashable, ...]
 
 
-def named(chain: Chain, outside: int = 0) -> dict[str, Poly]:
+def name_counters(chain: Chain, outside: int = 0) -> dict[str, Poly]:
     """Map the counters of loops to symbols by depth; the first `outside` loops keep their names."""
     return {loop.variable: Poly.symbol(f"counter {depth}") for depth, loop in enumerate(chain) if depth >= outside}
 
 
-def of_loop(loop: Loop, names: Names, base: Facts) -> Shape:
+def loop_shape(loop: Loop, names: Names, base: Facts) -> Shape:
     """The range of a loop, and the facts inside it that differ from `base`."""
-    ends = _all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
-    return (*ends, _of_facts(loop.facts, names, base), _of_facts(loop.inside, names, base))
+    ends = _rename_all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
+    return (*ends, _facts_shape(loop.facts, names, base), _facts_shape(loop.inside, names, base))
 
 
 @lru_cache(maxsize=32)
-def of_chain(chain: Chain, base: Facts) -> Shape:
+def chain_shape(chain: Chain, base: Facts) -> Shape:
     """The shape of a chain of loops, cached as many references share chains."""
-    names = named(chain)
-    return tuple(of_loop(loop, names, base) for loop in chain)
+    names = name_counters(chain)
+    return tuple(loop_shape(loop, names, base) for loop in chain)
 
 
-def of_access(access: Access, names: Names) -> Shape:
+def access_shape(access: Access, names: Names) -> Shape:
     """The shape of an access; a walking access is equal only to itself."""
-    parts = tuple(None if part is None else _all(part, names) for part in access.parts)
-    shared = None if access.shared is None else _all(access.shared, names)
-    when = _all(access.when, names)
+    parts = tuple(None if part is None else _rename_all(part, names) for part in access.parts)
+    shared = None if access.shared is None else _rename_all(access.shared, names)
+    when = _rename_all(access.when, names)
     walk = None if access.walk is None else access
     steady = frozenset(names[name] for name in access.steady & names.keys())
-    return access.array, _all(access.place, names), parts, walk, access.certain, when, shared, access.times, steady
+    return (
+        access.array,
+        _rename_all(access.place, names),
+        parts,
+        walk,
+        access.certain,
+        when,
+        shared,
+        access.times,
+        steady,
+    )
 
 
-def of_nest(loop: Loop, outside: Chain, base: Facts) -> Shape:
+def nest_shape(loop: Loop, outside: Chain, base: Facts) -> Shape:
     """The shape of a loop with its body; the loops `outside` are not renamed."""
-    return (*outside, _of_node(loop, outside, len(outside), base))
+    return (*outside, _node_shape(loop, outside, len(outside), base))
 
 
-def _of_node(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable:
+def _node_shape(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable:
     match node:
         case Access():
-            return of_access(node, named(chain, outside))
+            return access_shape(node, name_counters(chain, outside))
         case Loop():
             inside = (*chain, node)
-            body = tuple(_of_node(each, inside, outside, base) for each in node.body)
-            return node.span, *of_loop(node, named(inside, outside), base), body
+            body = tuple(_node_shape(each, inside, outside, base) for each in node.body)
+            return node.span, *loop_shape(node, name_counters(inside, outside), base), body
         case RecursiveCall() | Choice():
             return node
 
 
-def _all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]:
+def _rename_all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]:
     return tuple(None if value is None else value.substitute(names) for value in values)
 
 
-def _of_facts(facts: Facts, names: Names, base: Facts) -> Shape:
+def _facts_shape(facts: Facts, names: Names, base: Facts) -> Shape:
     """The bounds that differ from those of `base`, and the facts about divisibility."""
     bounds = tuple(
-        (names.get(name, name), _all(bound.lower, names), _all(bound.upper, names))
+        (names.get(name, name), _rename_all(bound.lower, names), _rename_all(bound.upper, names))
         for name, bound in facts.bounds.items()
         if base.bounds.get(name) is not bound
     )

@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, reachable
+from archline.language.call_graph import declared_costs, find_reachable
 from archline.language.model import Module
 from archline.records import field, record, replace
 
@@ -27,7 +27,7 @@ class UntracedError(Exception):
 
 def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
     """Raise UntracedError if an algorithm or a callee declares io, runs on a grid or communicates."""
-    for called in (algorithm, *reachable(module, algorithm)):
+    for called in (algorithm, *find_reachable(module, algorithm)):
         if called.grid:
             raise UntracedError(
                 "io is derived for one processor, not a grid: take an algorithm that processors call", called.span

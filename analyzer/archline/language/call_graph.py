@@ -29,34 +29,34 @@ class CallTargets(Protocol):
 Components = tuple[tuple[s.Algorithm, ...], ...]
 
 
-def component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
+def find_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
     """Return the algorithms in a circle with `algorithm`, itself first; empty if it is not recursive."""
-    circle = _graph(module).circle(algorithm)
+    circle = _find_graph(module).circle(algorithm)
     if not circle:
         return ()
     return (
         algorithm,
-        *(item for item in reachable(module, algorithm) if item in circle and item is not algorithm),
+        *(item for item in find_reachable(module, algorithm) if item in circle and item is not algorithm),
     )
 
 
-def recurses(module: Module, algorithm: s.Algorithm) -> bool:
+def is_recursive(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether the algorithm is recursive, or calls one that is, directly or not."""
-    return _graph(module).recurses(algorithm)
+    return _find_graph(module).recurses(algorithm)
 
 
 @lru_cache(maxsize=MAX_KNOWN)
-def reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
+def find_reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """Return the algorithms that a call may call, directly or not, in order of discovery."""
-    return reached(_graph(module).callees, algorithm)
+    return traverse_reachable(_find_graph(module).callees, algorithm)
 
 
 def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether a run of the algorithm may reach a parallel loop or a spawn."""
-    return forks([algorithm, *reachable(module, algorithm)])
+    return has_forks([algorithm, *find_reachable(module, algorithm)])
 
 
-def forks(algorithms: Iterable[s.Algorithm]) -> bool:
+def has_forks(algorithms: Iterable[s.Algorithm]) -> bool:
     """Whether some of the algorithms contain parallel loops or spawns."""
     bodies = tuple(algorithm.body for algorithm in algorithms)
     return any(loop.parallel for loop in s.find(bodies, s.Loop)) or any(
@@ -66,21 +66,21 @@ def forks(algorithms: Iterable[s.Algorithm]) -> bool:
 
 def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """Yield the local arrays of an algorithm, and of its callees, direct or not."""
-    for callee in dict.fromkeys((algorithm, *reachable(module, algorithm))):
+    for callee in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
         yield from (local for local in s.find(callee.body, s.Local) if local.array)
 
 
 def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
     """Return the components that a call may execute, its own included: callees first."""
-    return components(_graph(module).callees, algorithm)
+    return find_components(_find_graph(module).callees, algorithm)
 
 
 @lru_cache(maxsize=MAX_MODULES)
-def _graph(module: Module) -> _Graph:
-    return _Graph(module)
+def _find_graph(module: Module) -> _CallGraph:
+    return _CallGraph(module)
 
 
-class _Graph:
+class _CallGraph:
     """Callees, and components with their properties, found once for each algorithm that is asked for."""
 
     def __init__(self, module: Module) -> None:
@@ -91,7 +91,7 @@ class _Graph:
     @memoised
     def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
         """Return the algorithms that one calls directly, each once, in order of appearance."""
-        return tuple(dict.fromkeys(called(self._module, algorithm)))
+        return tuple(dict.fromkeys(iterate_callees(self._module, algorithm)))
 
     def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
         """Return the component of an algorithm that calls itself, directly or not; else an empty set."""
@@ -105,19 +105,19 @@ class _Graph:
     def _find(self, algorithm: s.Algorithm) -> None:
         if algorithm in self._circle:
             return
-        for together in components(self._unknown, algorithm):
+        for together in find_components(self._unresolved_callees, algorithm):
             called = {target for member in together for target in self.callees(member)}
             circle = frozenset(together) if called & set(together) else frozenset[s.Algorithm]()
             recursive = bool(circle) or any(self._recurses[callee] for callee in called)
             self._circle |= dict.fromkeys(together, circle)
             self._recurses |= dict.fromkeys(together, recursive)
 
-    def _unknown(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
+    def _unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
         """Return the callees without a known component; those of a known algorithm are known."""
         return (callee for callee in self.callees(algorithm) if callee not in self._circle)
 
 
-def reached(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
+def traverse_reachable(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
     """Return the nodes that something leads to, directly or not, in order of discovery."""
     discovered: dict[T, None] = {}
     pending = [start]
@@ -129,7 +129,7 @@ def reached(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
     return discovered
 
 
-def components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tuple[T, ...], ...]:
+def find_components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tuple[T, ...], ...]:
     """Find strongly connected components, callees first (R. E. Tarjan, 1972), without recursion: chains may be long."""
     finished: list[tuple[T, ...]] = []
     number, low = {start: 0}, {start: 0}
@@ -144,7 +144,7 @@ def components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tuple[T, 
                 above = path[-1][0]
                 low[above] = min(low[above], low[node])
             if low[node] == number[node]:
-                finished.append(_popped(stack, node))
+                finished.append(_pop_component(stack, node))
         elif target not in number:
             number[target] = low[target] = len(number)
             stack[target] = None
@@ -154,7 +154,7 @@ def components(callees: Callable[[T], Iterable[T]], start: T) -> tuple[tuple[T, 
     return tuple(finished)
 
 
-def _popped(stack: dict[T, None], last: T) -> tuple[T, ...]:
+def _pop_component(stack: dict[T, None], last: T) -> tuple[T, ...]:
     """Pop a component: all nodes on the stack after the last one, and that one."""
     members = []
     while last in stack:
@@ -162,7 +162,7 @@ def _popped(stack: dict[T, None], last: T) -> tuple[T, ...]:
     return tuple(reversed(members))
 
 
-def called(program: CallTargets, part: object) -> Iterator[s.Algorithm]:
+def iterate_callees(program: CallTargets, part: object) -> Iterator[s.Algorithm]:
     """Yield the algorithms that a part of a program calls directly, including those of collective operations."""
     for node in s.nodes(part):
         call = node

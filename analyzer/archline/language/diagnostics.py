@@ -33,7 +33,7 @@ class Rule:
         _REGISTRY[self.code] = self
 
     def __reduce__(self) -> tuple[Callable[..., Rule], tuple[str, ...]]:
-        return _rule, (self.code, self.title, self.explanation)
+        return _restore_rule, (self.code, self.title, self.explanation)
 
     @property
     def documentation(self) -> str:
@@ -41,7 +41,7 @@ class Rule:
         return f"# {self.code}: {self.title}\n\n{textwrap.dedent(self.explanation).strip()}\n"
 
 
-def _rule(code: str, *text: str) -> Rule:
+def _restore_rule(code: str, *text: str) -> Rule:
     """Return the rule of a code, sent by another process: there is one of each."""
     return _REGISTRY.get(code) or Rule(code, *text)
 
@@ -78,7 +78,7 @@ class Diagnostic:
         head = f"{self.place}: " if self.place else ""
         parts = [f"{head}{self.rule.code}: {self.message}"]
         if self.span is not None:
-            parts.append(_excerpt(self.span))
+            parts.append(_format_excerpt(self.span))
         if self.hint is not None:
             parts.append(f"  hint: {self.hint}")
         return "\n".join(parts)
@@ -87,7 +87,7 @@ class Diagnostic:
 _EXCERPT_WIDTH = 100
 
 
-def _excerpt(span: Span) -> str:
+def _format_excerpt(span: Span) -> str:
     lines = span.source.lines
     text = lines[span.line - 1] if 0 < span.line <= len(lines) else ""
     start = min(span.column - 1, len(text))
@@ -122,7 +122,7 @@ def describe_defect(problem: Exception) -> str:
 
 
 @contextmanager
-def noting_defects(defects: list[str] | None, about: str) -> Iterator[None]:
+def note_defects(defects: list[str] | None, about: str) -> Iterator[None]:
     """Note a defect in the block, with its subject, if there is a list for that; raise any other exception."""
     try:
         yield
@@ -145,7 +145,7 @@ def error(
     return ArchlineError([Diagnostic(rule, message, span, path, line, hint)])
 
 
-def closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
+def find_closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | None:
     """Return the closest of the candidates, if its similarity is at least `cutoff`: 1 for equal texts."""
     names = list(candidates)
     matches = [candidate for candidate in names if candidate.lower() == name.lower()]
@@ -154,10 +154,10 @@ def closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> str | 
 
 def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
     """Return a hint naming the closest of the candidates, if one is close."""
-    match = closest(name, candidates)
+    match = find_closest(name, candidates)
     return f"did you mean `{match}`?" if match else None
 
 
-def counted(number: int, noun: str) -> str:
+def format_count(number: int, noun: str) -> str:
     """Format a count: `1 argument`, `2 arguments`."""
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

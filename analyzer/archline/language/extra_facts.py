@@ -11,7 +11,7 @@ from archline.language.checking.communication import MODULE as COLLECTIVES
 from archline.language.model import Module
 
 
-def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
+def add_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]) -> tuple[Module, s.Algorithm]:
     """Return the module with the facts added to the `where` of one of its own algorithms, checked again.
 
     Raises ArchlineError if a fact is not one about sizes of the algorithm.
@@ -20,12 +20,12 @@ def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]
         return module, algorithm
     narrowed = replace(algorithm, where=(*algorithm.where, *facts))
     items = tuple(narrowed if item is algorithm else item for item in module.program.items)
-    used = _used(module)
+    used = _merge_used(module)
     waiting = [used]
 
     def resolve(use: s.Use) -> Module:
         if use.path == COLLECTIVES and not any(isinstance(item, s.Use) and item.path == use.path for item in items):
-            return replace(used, algorithms=_collectives(module))
+            return replace(used, algorithms=_find_collectives(module))
         # The modules that the file uses are loaded already: the first `use` brings all of it in, later ones nothing
         # more.
         return waiting.pop() if waiting else replace(used, program=s.Program(used.program.source, ()), algorithms={})
@@ -33,7 +33,7 @@ def with_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...]
     return check(replace(module.program, items=items), resolve), narrowed
 
 
-def _collectives(module: Module) -> dict[str, s.Algorithm]:
+def _find_collectives(module: Module) -> dict[str, s.Algorithm]:
     """Return the algorithms of the library for the file's collective operations."""
     nodes = s.find(module.program.items, s.Communicate)
     collectives = [module.collectives[node] for node in nodes if node in module.collectives]
@@ -41,7 +41,7 @@ def _collectives(module: Module) -> dict[str, s.Algorithm]:
     return {item.name: item for item in called if isinstance(item, s.Algorithm) and item.name not in module.visible}
 
 
-def _used(module: Module) -> Module:
+def _merge_used(module: Module) -> Module:
     own_items = set(module.program.items)
     algorithms = {name: algorithm for name, algorithm in module.visible.items() if algorithm not in own_items}
     externs = [extern for extern in module.externs.values() if extern not in own_items]

@@ -9,7 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
 
-from archline.expr.text import bound, format_expression, format_facts, format_list, settings, summand
+from archline.expr.text import (
+    format_bound,
+    format_expression,
+    format_facts,
+    format_list,
+    format_settings,
+    format_summand,
+)
 from archline.language import syntax as s
 from archline.records import record
 
@@ -41,40 +48,42 @@ class LogicalLine:
     key: str | None = None
 
 
-def units(item: s.Item) -> Iterator[LogicalLine]:
+def iterate_logical_lines(item: s.Item) -> Iterator[LogicalLine]:
     """Yield the logical lines of an item, in order."""
     match item:
         case s.Use(path=path):
             yield LogicalLine(0, f"use {'.'.join(path)}", key="use")
         case s.Extern():
-            yield _extern(item)
+            yield _format_extern(item)
         case s.Claim():
             yield LogicalLine(0, format_claim(item), key="claim")
         case s.Algorithm():
-            yield _header(item)
+            yield _format_header(item)
             if item.doc is not None:
                 yield LogicalLine(1, f'"{item.doc}"')
-            yield from _contracts(item)
-            yield from _block(item.body)
+            yield from _contract_lines(item)
+            yield from _block_lines(item.body)
 
 
-def _extern(item: s.Extern) -> LogicalLine:
+def _format_extern(item: s.Extern) -> LogicalLine:
     result = f" -> {item.result}" if item.result is not None else ""
-    group = _group(f"extern {item.name}(", item.parameters)
-    return LogicalLine(0, f"){result} costs {_amounts(item.costs)}", (group,), key="extern")
+    group = _make_group(f"extern {item.name}(", item.parameters)
+    return LogicalLine(0, f"){result} costs {_format_amounts(item.costs)}", (group,), key="extern")
 
 
-def _header(item: s.Algorithm) -> LogicalLine:
+def _format_header(item: s.Algorithm) -> LogicalLine:
     result = f" -> {item.result}" if item.result is not None else ""
-    groups = [_group(f"algorithm {item.name}(", item.parameters)]
+    groups = [_make_group(f"algorithm {item.name}(", item.parameters)]
     if item.grid:
-        groups.append(_group(f"){result} on grid(", item.grid))
+        groups.append(_make_group(f"){result} on grid(", item.grid))
         result = ""
     return LogicalLine(0, f"){result}:", tuple(groups), opens=True, key="algorithm")
 
 
-def _group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Bracketed:
-    texts = tuple(format_parameter(entry) if isinstance(entry, s.Parameter) else _axis(entry) for entry in entries)
+def _make_group(opening: str, entries: Sequence[s.Parameter | s.Axis]) -> Bracketed:
+    texts = tuple(
+        format_parameter(entry) if isinstance(entry, s.Parameter) else _format_axis(entry) for entry in entries
+    )
     return Bracketed(opening, texts, tuple((entry.span.line, entry.span.column) for entry in entries))
 
 
@@ -85,39 +94,42 @@ def format_parameter(parameter: s.Parameter) -> str:
     return f"{parameter.name}: {mode}{local}{format_type(parameter.type)}"
 
 
-def _axis(axis: s.Axis) -> str:
+def _format_axis(axis: s.Axis) -> str:
     within = f" within {axis.within}" if axis.within is not None else ""
     return f"{axis.name}: {format_expression(axis.extent)}{within}"
 
 
-def _contracts(item: s.Algorithm) -> Iterator[LogicalLine]:
+def _contract_lines(item: s.Algorithm) -> Iterator[LogicalLine]:
     """Yield the contract's lines in the order of the source, which the tree keeps only in the spans."""
     lines: list[tuple[tuple[int, int], str]] = []
-    lines.extend((_start(facts[0]), f"where {format_facts(facts)}") for facts in _clauses(item.where, "where"))
-    lines.extend((_start(clause), _ensures(clause)) for clause in item.ensures)
     lines.extend(
-        (_start(exprs[0]), f"decreases {format_list(exprs)}") for exprs in _clauses(item.decreases, "decreases")
+        (_find_start(facts[0]), f"where {format_facts(facts)}") for facts in _split_clauses(item.where, "where")
+    )
+    lines.extend((_find_start(clause), _format_ensures(clause)) for clause in item.ensures)
+    lines.extend(
+        (_find_start(exprs[0]), f"decreases {format_list(exprs)}")
+        for exprs in _split_clauses(item.decreases, "decreases")
     )
     for _, text in sorted(lines):
         yield LogicalLine(1, text)
 
 
-def _start(node: s.Node) -> tuple[int, int]:
+def _find_start(node: s.Node) -> tuple[int, int]:
     return node.span.line, node.span.column
 
 
-def _clauses(nodes: Sequence[_Clause], keyword: str) -> list[list[_Clause]]:
+def _split_clauses(nodes: Sequence[_Clause], keyword: str) -> list[list[_Clause]]:
     """Return the nodes by the clause they came from: a new one starts if its keyword is between two nodes."""
     clauses: list[list[_Clause]] = []
     for node in nodes:
-        if clauses and not _keyword_between(clauses[-1][-1], node, keyword):
+        if clauses and not _has_keyword_between(clauses[-1][-1], node, keyword):
             clauses[-1].append(node)
         else:
             clauses.append([node])
     return clauses
 
 
-def _keyword_between(before: s.Fact, after: s.Fact, keyword: str) -> bool:
+def _has_keyword_between(before: s.Fact, after: s.Fact, keyword: str) -> bool:
     if before.span.end_line == after.span.line:
         return False
     lines = before.span.source.lines[before.span.end_line - 1 : after.span.line]
@@ -126,7 +138,7 @@ def _keyword_between(before: s.Fact, after: s.Fact, keyword: str) -> bool:
     return any(line.split("#")[0].split("(")[0].strip() == keyword for line in lines)
 
 
-def _ensures(clause: s.Ensures) -> str:
+def _format_ensures(clause: s.Ensures) -> str:
     when = f" when {format_facts(clause.when)}" if clause.when else ""
     if clause.relation[0].isalpha():
         return f"ensures {clause.subject} is {clause.relation}({format_expression(clause.bound)}){when}"
@@ -139,22 +151,22 @@ def format_claim(claim: s.Claim) -> str:
     if claim.relation[0].isalpha():
         right = f"is {claim.relation}({format_expression(claim.right)})"
     else:
-        right = f"{claim.relation} {summand(claim.right)}"
-    parts = [f"claim {title}{summand(claim.left)} {right}"]
+        right = f"{claim.relation} {format_summand(claim.right)}"
+    parts = [f"claim {title}{format_summand(claim.left)} {right}"]
     if claim.where:
         parts.append(f"where {format_facts(claim.where)}")
     if claim.on is not None:
         parts.append(f'on "{claim.on.machine}"' + (f" with {claim.on.model}" if claim.on.model else ""))
     if claim.at:
-        parts.append(f"at {', '.join(settings(claim.at))}")
+        parts.append(f"at {', '.join(format_settings(claim.at))}")
     return " ".join(parts)
 
 
-def _amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
+def _format_amounts(amounts: Sequence[tuple[s.Expr, str]]) -> str:
     return ", ".join(f"{format_expression(amount)} {metric}" for amount, metric in amounts)
 
 
-def _block(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
+def _block_lines(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
     # The stack is explicit: blocks may nest deeper than Python's recursion.
     stack: list[tuple[s.Stmt | s.Branch, int, bool]] = [(statement, 1, False) for statement in reversed(body)]
     while stack:
@@ -164,24 +176,24 @@ def _block(body: Sequence[s.Stmt]) -> Iterator[LogicalLine]:
             stack.extend(reversed(arms))
             continue
         inner = node.body if isinstance(node, s.Loop | s.While | s.Split | s.Branch) else ()
-        text = _branch(node, later) if isinstance(node, s.Branch) else _statement(node)
+        text = _format_branch(node, later) if isinstance(node, s.Branch) else _format_statement(node)
         yield LogicalLine(level, text, opens=bool(inner), continues=later)
         stack.extend((statement, level + 1, False) for statement in reversed(inner))
 
 
-def _branch(branch: s.Branch, later: bool) -> str:
+def _format_branch(branch: s.Branch, later: bool) -> str:
     if branch.condition is None:
         return "else:"
     return f"{'elif' if later else 'if'} {format_expression(branch.condition)}:"
 
 
-def _statement(statement: s.Stmt) -> str:
+def _format_statement(statement: s.Stmt) -> str:
     match statement:
         case s.Let(name=name, value=value):
             return f"let {name} = {format_expression(value)}"
         case s.Local(name=name, type=type_, value=value, when=when):
             start = f" = {format_expression(value)}" if value is not None else ""
-            return f"local {name}: {format_type(type_)}{start}{_when(when)}"
+            return f"local {name}: {format_type(type_)}{start}{_format_condition(when)}"
         case s.Assign(target=target, op=op, value=value, atomic=atomic):
             text = f"{format_expression(target)} {op} {format_expression(value)}"
             return f"atomic {text}" if atomic else text
@@ -193,13 +205,13 @@ def _statement(statement: s.Stmt) -> str:
         case s.Assume(facts=facts):
             return f"assume {format_facts(facts)}"
         case s.Costs(amounts=amounts):
-            return f"costs {_amounts(amounts)}"
+            return f"costs {_format_amounts(amounts)}"
         case s.Transfer(direction=direction, target=target, value=value, when=when):
-            return f"{direction} {format_expression(target)} = {format_expression(value)}{_when(when)}"
+            return f"{direction} {format_expression(target)} = {format_expression(value)}{_format_condition(when)}"
         case s.Communicate():
-            return _communicate(statement)
+            return _format_communication(statement)
         case s.Loop():
-            return _loop(statement)
+            return _format_loop(statement)
         case s.While(condition=condition, limit=limit):
             return f"while {format_expression(condition)} at most {format_expression(limit)} times:"
         case s.Split(axis=axis, parts=parts, group=group):
@@ -212,18 +224,18 @@ def _statement(statement: s.Stmt) -> str:
             raise AssertionError("each branch of an `if` has a header of its own")
 
 
-def _when(condition: s.Expr | None) -> str:
+def _format_condition(condition: s.Expr | None) -> str:
     return f" when {format_expression(condition)}" if condition is not None else ""
 
 
-def _loop(loop: s.Loop) -> str:
+def _format_loop(loop: s.Loop) -> str:
     head = f"{'parallel ' if loop.parallel else ''}for {loop.variable} in"
     between = " downto " if loop.down else ".."
-    step = f" step {bound(loop.step)}" if loop.step is not None else ""
-    return f"{head} {bound(loop.lo)}{between}{bound(loop.hi)}{step}:"
+    step = f" step {format_bound(loop.step)}" if loop.step is not None else ""
+    return f"{head} {format_bound(loop.lo)}{between}{format_bound(loop.hi)}{step}:"
 
 
-def _communicate(statement: s.Communicate) -> str:
+def _format_communication(statement: s.Communicate) -> str:
     parts = [statement.operation]
     if statement.buffer is not None:
         parts.append(format_expression(statement.buffer))
@@ -233,7 +245,7 @@ def _communicate(statement: s.Communicate) -> str:
         coordinates = statement.operation in ("exchange", "send", "receive")
         bracketed = clause.keyword == "to" or (clause.keyword == "from" and coordinates)
         text = f"{clause.keyword} ({values})" if bracketed else f"{clause.keyword} {values}"
-        parts.append(text + _when(clause.when))
+        parts.append(text + _format_condition(clause.when))
     return " ".join(parts)
 
 

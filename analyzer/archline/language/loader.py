@@ -12,7 +12,7 @@ from archline.language.checking import check
 from archline.language.diagnostics import did_you_mean, error
 from archline.language.model import Module
 from archline.language.parser import parse
-from archline.language.source import decode_source, exists, is_path, note_read, read_source
+from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
 from archline.resources import resource
 
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
@@ -35,7 +35,7 @@ def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
     A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`. Raises ArchlineError.
     """
     place, separator, name = target.partition("::")
-    module = _Loader().load_file(_path_of(place))
+    module = _Loader().load_file(_find_path(place))
     if not separator:
         return module, None
     if name not in module.algorithms:
@@ -52,17 +52,17 @@ def stdlib_modules() -> list[str]:
     return sorted(".".join(file.relative_to(root).with_suffix("").parts) for file in files)
 
 
-def _path_of(place: str) -> Path:
+def _find_path(place: str) -> Path:
     if is_path(place):
         return Path(place)
-    file = _module_file(resource("stdlib"), tuple(place.split(".")))
-    if not exists(file):
+    file = _find_module_file(resource("stdlib"), tuple(place.split(".")))
+    if not path_exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
-        raise error(syntax_rules.MISSING_FILE, message, path=place, hint=_place_hint(place))
+        raise error(syntax_rules.MISSING_FILE, message, path=place, hint=_suggest_module(place))
     return file
 
 
-def _place_hint(place: str) -> str:
+def _suggest_module(place: str) -> str:
     """Suggest a module for a name that is not one: a member of a family, or a name without its family."""
     modules = stdlib_modules()
     family = [f"`{name}`" for name in modules if name.startswith(f"{place}.")]
@@ -72,7 +72,7 @@ def _place_hint(place: str) -> str:
     return next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
 
 
-def _module_file(root: Path, path: tuple[str, ...]) -> Path:
+def _find_module_file(root: Path, path: tuple[str, ...]) -> Path:
     return root.joinpath(*path).with_suffix(".algo")
 
 
@@ -105,8 +105,8 @@ class _Loader:
         name = ".".join(use.path)
         roots = [resource("stdlib")] if folder is None else [folder, resource("stdlib")]
         for root in roots:
-            file = _module_file(root, use.path)
-            if not exists(file):
+            file = _find_module_file(root, use.path)
+            if not path_exists(file):
                 note_read(file, None)
                 continue
             key = file.resolve()
@@ -115,12 +115,12 @@ class _Loader:
                 chain = " uses ".join(f"`{link.name}`" for link in [*cycle, key])
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
-        names = stdlib_modules() + (_modules_beside(folder) if folder is not None else [])
+        names = stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
         raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, names))
 
 
-def _modules_beside(folder: Path) -> list[str]:
+def _list_neighbours(folder: Path) -> list[str]:
     try:
         return [file.stem for file in folder.glob("*.algo")]
     except OSError:

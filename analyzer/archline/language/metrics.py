@@ -91,7 +91,7 @@ def _is_real(event: Event) -> bool:
     return event.real
 
 
-def _anything(event: Event) -> bool:
+def _is_any(event: Event) -> bool:
     return True
 
 
@@ -99,15 +99,15 @@ _KINDS = {"additions": ("add", "sub"), "multiplications": ("mul",), "divisions":
 """Flops that a machine may price separately."""
 
 
-def _of_kinds(event: Event, name: str) -> bool:
+def _is_of_kind(event: Event, name: str) -> bool:
     return event.real and event.kind in _KINDS[name]
 
 
-def _registry(*metrics: MetricDefinition) -> Mapping[str, MetricDefinition]:
+def _make_registry(*metrics: MetricDefinition) -> Mapping[str, MetricDefinition]:
     return {metric.name: metric for metric in metrics}
 
 
-METRICS = _registry(
+METRICS = _make_registry(
     MetricDefinition(
         "flops", "flop", "operations on reals; on one processor, where there are several",
         Derived.ALWAYS, Composition.SUM, _is_real, by_kind=True, within=("work", "span", "other_flops"), at_most="work",
@@ -116,12 +116,12 @@ METRICS = _registry(
     ),
     MetricDefinition(
         "work", "op", "flops, iterations, tests and calls",
-        Derived.ALWAYS, Composition.SUM, _anything, letter="W",
+        Derived.ALWAYS, Composition.SUM, _is_any, letter="W",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     MetricDefinition(
         "span", "op", "the critical path of the work",
-        Derived.ALWAYS, Composition.MAX_PLUS, _anything, at_most="work", letter="S",
+        Derived.ALWAYS, Composition.MAX_PLUS, _is_any, at_most="work", letter="S",
         declared=True, claimed=True, executed=True, taken=True, whole=True,
     ),
     MetricDefinition(
@@ -132,7 +132,7 @@ METRICS = _registry(
     *(
         MetricDefinition(
             name, "flop", f"{name} of reals" + ", and subtractions" * (name == "additions"),
-            Derived.ON_REQUEST, Composition.SUM, partial(_of_kinds, name=name),
+            Derived.ON_REQUEST, Composition.SUM, partial(_is_of_kind, name=name),
             within=("flops", "work", "span"), at_most="flops", letter=name[0].upper(), taken=True, whole=True,
         )
         for name in _KINDS
@@ -140,7 +140,7 @@ METRICS = _registry(
     MetricDefinition(
         "other_flops", "flop", "flops that are no addition, subtraction, multiplication or division",
         Derived.ON_REQUEST, Composition.SUM,
-        lambda event: event.real and not any(_of_kinds(event, name) for name in _KINDS),
+        lambda event: event.real and not any(_is_of_kind(event, name) for name in _KINDS),
         within=("flops", "work", "span"), at_most="flops", letter="O", taken=True, whole=True,
     ),
     MetricDefinition(
@@ -195,20 +195,20 @@ METRICS = _registry(
 )  # fmt: skip
 
 
-def names(choice: Callable[[MetricDefinition], bool]) -> tuple[str, ...]:
+def select_metrics(choice: Callable[[MetricDefinition], bool]) -> tuple[str, ...]:
     """Return the names of the metrics that satisfy a predicate, in order."""
     return tuple(name for name, metric in METRICS.items() if choice(metric))
 
 
-DECLARABLE = names(lambda metric: metric.declared)
-CLAIMABLE = names(lambda metric: metric.claimed or metric.derived is not Derived.NEVER)
-ON_MACHINE = names(lambda metric: metric.claimed and not metric.declared)
+DECLARABLE = select_metrics(lambda metric: metric.declared)
+CLAIMABLE = select_metrics(lambda metric: metric.claimed or metric.derived is not Derived.NEVER)
+ON_MACHINE = select_metrics(lambda metric: metric.claimed and not metric.declared)
 """Metrics that take a machine, and a model."""
-EXECUTED = names(lambda metric: metric.executed)
-DERIVABLE = names(lambda metric: metric.derived is not Derived.NEVER)
-ON_REQUEST = names(lambda metric: metric.derived is Derived.ON_REQUEST)
-WHOLE = names(lambda metric: metric.whole)
-OF_CACHE = names(lambda metric: metric.of_cache)
-ON_GRID = names(lambda metric: metric.on_grid)
-SET_APART = names(lambda metric: metric.declared and metric.composition is None)
+EXECUTED = select_metrics(lambda metric: metric.executed)
+DERIVABLE = select_metrics(lambda metric: metric.derived is not Derived.NEVER)
+ON_REQUEST = select_metrics(lambda metric: metric.derived is Derived.ON_REQUEST)
+WHOLE_METRICS = select_metrics(lambda metric: metric.whole)
+OF_CACHE = select_metrics(lambda metric: metric.of_cache)
+ON_GRID = select_metrics(lambda metric: metric.on_grid)
+SET_APART = select_metrics(lambda metric: metric.declared and metric.composition is None)
 """Metrics whose declared amounts are added up separately."""

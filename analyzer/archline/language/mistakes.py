@@ -10,7 +10,7 @@ _SLICE = "a slice is written `x[0..n]`, by length `x[s ..+ n]`, whole `x[:]`"
 _COMPARISON = {"EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL", "GREATER", "GREATER_EQUAL"}
 
 
-def claim_hint(metric: str = "energy", algorithm: str = "f") -> str:
+def suggest_claim(metric: str = "energy", algorithm: str = "f") -> str:
     """Suggest a claim for a bound on a metric of a machine."""
     return f'it is claimed next to the algorithm, in SI units: `claim {metric}({algorithm}) <= 1 on "MACHINE"`'
 
@@ -104,18 +104,18 @@ _LINES: tuple[tuple[str, str], ...] = (
     (r"^\s*atomic\b", "`atomic` goes before the update of one element: `atomic y[i] += v`"),
     (r"^\s*ensures\s+\w+\s+(Theta|Omega|O)\b|\bis\s+(theta|omega|o|THETA|OMEGA)\b", "growth is written `is Theta(n)`"),
     (r"^\s*ensures\b.*\b(if|where)\b", "what an `ensures` takes for granted follows `when`"),
-    (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", claim_hint()),
+    (r"^\s*ensures\s+(energy|power|energy_delay|time)\b\s*[<>=]", suggest_claim()),
     (r"\bpower\s+of\b", "write `n is power of 2`"),
     (r"\bis\s+(even|odd|divisible|a)\b", "facts are comparisons, `n is power of 2`, `n is square` and `2 divides n`"),
 )
 
 
-def line_hint(line: str) -> str | None:
+def suggest_for_line(line: str) -> str | None:
     """Return the hint of the first mistake that the line's code shows, or None."""
     return next((match.expand(hint) for pattern, hint in _LINES if (match := re.search(pattern, line))), None)
 
 
-def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
+def suggest_at_place(kind: str, line: str, column: int, accepted: Collection[str]) -> str | None:
     """Return a hint from the terminal `kind` found at `column` (from 1), where `accepted` ones would have been fine."""
     before = line[: column - 1]
     if kind == "NAME" and _AMOUNT.search(before) and _UNIT.match(line, column - 1):
@@ -125,7 +125,7 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
         return f"write `{shape[1]}, {shape[2]}`"
     if "LAYOUT" in accepted and re.match(r"(?!(in|out|inout)\b)[A-Za-z]\w*+(?!\s*:)", line[column - 1 :]):
         return "a layout is `rowmajor`, `colmajor` or `zmorton`"
-    if kind in ("NAME", "INTEGER") and (left_out := _left_out(before, line[column - 1 :])) is not None:
+    if kind in ("NAME", "INTEGER") and (left_out := _suggest_left_out(before, line[column - 1 :])) is not None:
         return left_out
     if kind == "ASSIGN_PLAIN" and "EQUAL" in accepted:
         return "equality is written `==`"
@@ -151,7 +151,7 @@ def place_hint(kind: str, line: str, column: int, accepted: Collection[str]) -> 
     return None
 
 
-def growth_hint(line: str) -> str | None:
+def suggest_growth(line: str) -> str | None:
     """Return the hint for a growth after a relation, as in `work = O(n)`, or None."""
     growth = r"(O|Theta|Omega)\b(?! *=) *(\((?:[^()]|\([^()]*\))*\))?"
     claimed = re.search(rf"(\w+(?:\(\w+\))?) *(?:[=<>]=?|[~:]|\bin\b) *{growth}", line)
@@ -159,7 +159,7 @@ def growth_hint(line: str) -> str | None:
     return f"growth is written `{claimed[1]} is {claimed[2]}{claimed[3] if fine else '(...)'}`" if claimed else None
 
 
-def _left_out(before: str, rest: str) -> str | None:
+def _suggest_left_out(before: str, rest: str) -> str | None:
     """Return the hint for a `*` or for brackets that mathematics omits, as in `2T(n/2)`, `n log n` and `log n`."""
     number, factor = re.search(r"(?<![\w.])\d+(\.\d+)?$", before), re.match(r"[A-Za-z_]\w*(\([^()]*\))?", rest)
     if number is not None and factor is not None and factor[0] != "e":
@@ -179,12 +179,12 @@ def code_of(line: str) -> str:
     return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
 
-def brackets(code: str) -> int:
+def count_brackets(code: str) -> int:
     """Return the number of opened brackets less that of closed ones in a line of code."""
     return sum((character in "([") - (character in ")]") for character in code)
 
 
-def unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
+def find_unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, int, str] | None:
     """Return the innermost bracket open before a place: its line and column (all from 1) and itself, or None."""
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):

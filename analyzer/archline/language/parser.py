@@ -17,12 +17,19 @@ from lark import Lark, Token
 from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedInput, UnexpectedToken, VisitError
 from lark.indenter import DedentError, Indenter
 
-from archline.expr.tree import Source, Span, conjuncts
+from archline.expr.tree import Source, Span, iterate_conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
-from archline.language.mistakes import brackets, code_of, growth_hint, line_hint, place_hint, unclosed
+from archline.language.mistakes import (
+    code_of,
+    count_brackets,
+    find_unclosed,
+    suggest_at_place,
+    suggest_for_line,
+    suggest_growth,
+)
 from archline.records import record, replace
 from archline.resources import cache_folder, resource
 
@@ -70,7 +77,7 @@ CLAUSES = ("where", "ensures", "decreases")
 """The words of lines between the header of an algorithm and its statements."""
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
-KEPT = 512
+MAX_FRAGMENTS = 512
 """The number of cached fragments: texts of models and of growths are read repeatedly."""
 
 
@@ -81,13 +88,13 @@ def describe(token: Token, accepted: Collection[str], line: str, column: int) ->
     """
     kind = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
-    expected = _expected(set(accepted))
+    expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
-    hint = growth_hint(line) or place_hint(token.type, line, column, accepted) or line_hint(line)
-    return message, hint or _hint(token, set(accepted), line[: column - 1])
+    hint = suggest_growth(line) or suggest_at_place(token.type, line, column, accepted) or suggest_for_line(line)
+    return message, hint or _suggest_fix(token, set(accepted), line[: column - 1])
 
 
-def _expected(accepted: set[str]) -> str | None:
+def _describe_expected(accepted: set[str]) -> str | None:
     names: list[str] = []
     if accepted >= _EXPRESSION_STARTS:
         names.append("an expression")
@@ -104,7 +111,7 @@ def _expected(accepted: set[str]) -> str | None:
     return names[0] if len(names) == 1 else ", ".join(names[:-1]) + " or " + names[-1]
 
 
-def _hint(token: Token, accepted: set[str], before: str) -> str | None:
+def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
     if token.type == "COLON" and "AT" in accepted:
         return "a `while` says how often it runs: `while lo < hi at most log2(n + 1) + 1 times:`"
     if token.type == "_NEWLINE" and "COLON" in accepted:
@@ -118,10 +125,10 @@ def _hint(token: Token, accepted: set[str], before: str) -> str | None:
     return None
 
 
-def parser_of(grammar: str, **options: Any) -> lark.Lark:
+def make_parser(grammar: str, **options: Any) -> lark.Lark:
     """Return the parser; `options` are those of `lark.Lark`."""
     try:
-        tables = _tables_file(grammar, options)
+        tables = _find_tables_file(grammar, options)
         tables.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         return lark.Lark(grammar, cache=str(tables), **options)
     except (OSError, RuntimeError):
@@ -129,7 +136,7 @@ def parser_of(grammar: str, **options: Any) -> lark.Lark:
         return lark.Lark(grammar, **options)
 
 
-def _tables_file(grammar: str, options: dict[str, Any]) -> Path:
+def _find_tables_file(grammar: str, options: dict[str, Any]) -> Path:
     """Return a file name for each grammar, version and set of options. Raises RuntimeError without a home folder."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
@@ -149,9 +156,9 @@ class _Indentation(Indenter):
 
 
 @cache
-def _grammar() -> Lark:
+def _load_grammar() -> Lark:
     text = (resource("grammar") / "archline.lark").read_text(encoding="utf-8")
-    return parser_of(
+    return make_parser(
         text,
         parser="lalr",
         lexer="contextual",
@@ -172,13 +179,13 @@ class Parsed:
 
 def parse(source: Source) -> Parsed:
     """Parse a file. Never raises for bad text: the diagnostics describe the mistakes."""
-    tabs = _tabs(source)
+    tabs = _find_tabs(source)
     if tabs:
         return Parsed(s.Program(source, ()), tabs)
     items: list[s.Item] = []
     diagnostics: list[Diagnostic] = []
     broken: set[str] = set()
-    for first, lines in chunks(source):
+    for first, lines in split_items(source):
         item, problems = _parse_chunk(source, first, lines)
         diagnostics.extend(problems)
         if item is not None:
@@ -187,7 +194,7 @@ def parse(source: Source) -> Parsed:
                 broken.add(item.name)
         if len(diagnostics) >= MAX_REPAIRS:
             break
-    program = s.Program(source, tuple(items), tuple(_comments(source)), frozenset(broken))
+    program = s.Program(source, tuple(items), tuple(_iterate_comments(source)), frozenset(broken))
     return Parsed(program, tuple(diagnostics))
 
 
@@ -206,7 +213,7 @@ def parse_expression(text: str, name: str = "<expression>") -> s.Expr:
 
 def parse_facts(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
     """Parse facts with commas or `and` between them, as `--where` takes them; raises ArchlineError."""
-    return tuple(chain.from_iterable(map(conjuncts, parse_fact_list(text, name))))
+    return tuple(chain.from_iterable(map(iterate_conjuncts, parse_fact_list(text, name))))
 
 
 def parse_fact_list(text: str, name: str = "<facts>") -> tuple[s.Fact, ...]:
@@ -227,22 +234,22 @@ def parse_settings(text: str, name: str = "<settings>") -> tuple[tuple[str, s.Ex
         raise ArchlineError([replace(finding, hint=hint) for finding in problem.diagnostics]) from None
 
 
-def forget() -> None:
+def clear_fragments() -> None:
     """Clear the cache of fragments, for measurements."""
     _parse_fragment.cache_clear()
 
 
-@lru_cache(maxsize=KEPT)
+@lru_cache(maxsize=MAX_FRAGMENTS)
 def _parse_fragment(text: str, name: str, start: str) -> Any:
     source = Source(name, text)
     # A fragment is one line: a newline in it would only confuse the indentation.
-    result = _attempt(source, 1, text.replace("\n", " ").replace("\t", " ") + "\n", start)
+    result = _try_parse(source, 1, text.replace("\n", " ").replace("\t", " ") + "\n", start)
     if isinstance(result, Diagnostic):
-        raise ArchlineError([_of_fragment(result)])
+        raise ArchlineError([_adapt_diagnostic(result)])
     return result
 
 
-def _of_fragment(problem: Diagnostic) -> Diagnostic:
+def _adapt_diagnostic(problem: Diagnostic) -> Diagnostic:
     """Adapt a diagnostic to a fragment: without top-level definitions, its first token cannot fail to start one."""
     if problem.rule is not rules.TOP_LEVEL or problem.span is None:
         return problem
@@ -251,19 +258,19 @@ def _of_fragment(problem: Diagnostic) -> Diagnostic:
     return Diagnostic(rules.UNEXPECTED, f"unexpected `{text}`" if text else "nothing is written here", span)
 
 
-def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any:
+def _try_parse(source: Source, first: int, text: str, start: str = "start") -> Any:
     """Return the parse of a text, or the Diagnostic of its failure. `first`: its line in the source."""
     builder = TreeBuilder(source, first - 1)
     try:
-        tree = builder.transform(_grammar().parse(text, start=start))
+        tree = builder.transform(_load_grammar().parse(text, start=start))
         if builder.sized is not None:
             hint = "work(f, n = 2*n) says so in a `claim`"
             return Diagnostic(rules.UNEXPECTED, "no size is set here", builder.sized, hint=hint)
         return tree
     except UnexpectedInput as problem:
-        return _syntax_diagnostic(source, first, text, problem)
+        return _diagnose_syntax(source, first, text, problem)
     except DedentError:
-        return _indentation_diagnostic(source, first, text)
+        return _diagnose_indentation(source, first, text)
     except VisitError as problem:
         if isinstance(problem.orig_exc, ArchlineError):
             return problem.orig_exc.diagnostics[0]
@@ -275,13 +282,13 @@ def _attempt(source: Source, first: int, text: str, start: str = "start") -> Any
 
 def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
     """Parse one item. Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes."""
-    deep = _too_deep(source, first, lines)
+    deep = _find_too_deep(source, first, lines)
     if deep is not None:
         return None, [deep]
     lines = list(lines)
     diagnostics: list[Diagnostic] = []
     while True:
-        result = _attempt(source, first, "\n".join(lines) + "\n")
+        result = _try_parse(source, first, "\n".join(lines) + "\n")
         if not isinstance(result, Diagnostic):
             return result, diagnostics
         last = diagnostics[-1].span if diagnostics else None
@@ -289,18 +296,18 @@ def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item |
         if last is not None and line <= last.line:
             return None, diagnostics
         diagnostics.append(result)
-        if len(diagnostics) >= MAX_REPAIRS or not _repair(lines, line - first):
+        if len(diagnostics) >= MAX_REPAIRS or not _repair_statement(lines, line - first):
             return None, diagnostics
 
 
-def _repair(lines: list[str], at: int) -> bool:
+def _repair_statement(lines: list[str], at: int) -> bool:
     """Replace the statement on a line, and the block of a header, by `pass`. False: not possible.
 
     A clause of the header is dropped and a branch gets another condition: else the next ones would be mistakes.
     """
     if at <= 0 or at >= len(lines):
         return False
-    indent = _indent(lines[at])
+    indent = _measure_indent(lines[at])
     if indent == 0:
         return False
     above = next((line.split()[0] for line in reversed(lines[:at]) if line.strip()), "")
@@ -308,10 +315,12 @@ def _repair(lines: list[str], at: int) -> bool:
         lines[at] = ""
         return True
     end = at + 1
-    while end < len(lines) and (not lines[end].strip() or _indent(lines[end]) > indent):
+    while end < len(lines) and (not lines[end].strip() or _measure_indent(lines[end]) > indent):
         end += 1
     branch = re.match(r" *(if|elif|else|elseif|elsif)\b", lines[at])
-    before = next((line.split()[0] for line in reversed(lines[:at]) if line.strip() and _indent(line) <= indent), "")
+    before = next(
+        (line.split()[0] for line in reversed(lines[:at]) if line.strip() and _measure_indent(line) <= indent), ""
+    )
     if branch and (branch[1] == "if" or before in ("if", "elif")) and any(map(str.strip, lines[at + 1 : end])):
         lines[at] = f"{' ' * indent}{'if' if branch[1] == 'if' else 'elif'} 0 < 1:"
         return True
@@ -320,11 +329,11 @@ def _repair(lines: list[str], at: int) -> bool:
     return True
 
 
-def _indent(line: str) -> int:
+def _measure_indent(line: str) -> int:
     return len(line) - len(line.lstrip(" "))
 
 
-def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
+def split_items(source: Source) -> Iterator[tuple[int, list[str]]]:
     """Yield the file's top-level items: number of the first line, and lines. A header may span lines in brackets."""
     start: int | None = None
     depth = 0
@@ -338,7 +347,7 @@ def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
         elif start is None and code.strip():
             start = number
         if start is not None:
-            depth = max(0, depth + brackets(code))
+            depth = max(0, depth + count_brackets(code))
             # An unclosed bracket must not swallow the rest of the file.
             if depth and code and code.split(" ")[0] in ("algorithm", "use", "extern", "claim") and number != start:
                 yield start + 1, lines[start:number]
@@ -347,7 +356,7 @@ def chunks(source: Source) -> Iterator[tuple[int, list[str]]]:
         yield start + 1, lines[start:]
 
 
-def _comments(source: Source) -> Iterator[s.Comment]:
+def _iterate_comments(source: Source) -> Iterator[s.Comment]:
     for number, line in enumerate(source.lines, 1):
         if "#" not in line:
             continue
@@ -357,7 +366,7 @@ def _comments(source: Source) -> Iterator[s.Comment]:
                 yield s.Comment(number, start + 1, match.group(1).rstrip(), not line[:start].strip())
 
 
-def _tabs(source: Source) -> tuple[Diagnostic, ...]:
+def _find_tabs(source: Source) -> tuple[Diagnostic, ...]:
     for number, line in enumerate(source.lines, 1):
         at = line.find("\t")
         inside = _COMMENT.sub("", line[:at]).strip()
@@ -367,26 +376,26 @@ def _tabs(source: Source) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def _levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
+def _indentation_levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
     """Yield the lines with code: their spans, indentation, and the indentations of the blocks open before each."""
     stack = [0]
     for number, line in enumerate(lines, first):
         if line.strip() and not line.lstrip().startswith("#"):
-            indent = _indent(line)
+            indent = _measure_indent(line)
             yield Span(source, number, indent + 1, number, len(line) + 1), indent, stack
             stack = [*(level for level in stack if level < indent), indent]
 
 
-def _too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
-    for span, indent, stack in _levels(source, first, lines):
+def _find_too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
+    for span, indent, stack in _indentation_levels(source, first, lines):
         if indent > stack[-1] and len(stack) > MAX_BLOCK_DEPTH:
             return Diagnostic(rules.TOO_DEEP, f"blocks nest deeper than {MAX_BLOCK_DEPTH} levels", span)
     return None
 
 
-def _indentation_diagnostic(source: Source, first: int, text: str) -> Diagnostic:
+def _diagnose_indentation(source: Source, first: int, text: str) -> Diagnostic:
     """Find the line whose indentation fits no open block, which the indenter's error does not report."""
-    for span, indent, stack in _levels(source, first, text.split("\n")):
+    for span, indent, stack in _indentation_levels(source, first, text.split("\n")):
         if indent < stack[-1] and indent not in stack:
             levels = ", ".join(str(level) for level in stack if level < indent)
             message = f"this line is indented by {indent}, the open blocks by {levels}"
@@ -394,7 +403,7 @@ def _indentation_diagnostic(source: Source, first: int, text: str) -> Diagnostic
     return Diagnostic(rules.INDENTATION, "indentation fits no open block", Span(source, first, 1, first, 2))
 
 
-def _syntax_diagnostic(source: Source, first: int, text: str, problem: UnexpectedInput) -> Diagnostic:
+def _diagnose_syntax(source: Source, first: int, text: str, problem: UnexpectedInput) -> Diagnostic:
     if isinstance(problem, UnexpectedCharacters):
         line, column = problem.line + first - 1, problem.column
         span = Span(source, line, column, line, column + 1)
@@ -402,35 +411,35 @@ def _syntax_diagnostic(source: Source, first: int, text: str, problem: Unexpecte
         character = text_of_line[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = line_hint(code_of(text_of_line))
+        hint = suggest_for_line(code_of(text_of_line))
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
             return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
         return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
     if isinstance(problem, UnexpectedToken):
-        return _token_diagnostic(source, first, text, problem)
+        return _diagnose_token(source, first, text, problem)
     last = first + text.count("\n") - 1
     return Diagnostic(rules.UNEXPECTED, "unexpected end of the text", Span(source, last, 1, last, 2))
 
 
-def _token_diagnostic(source: Source, first: int, text: str, problem: UnexpectedToken) -> Diagnostic:
+def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedToken) -> Diagnostic:
     token: Token = problem.token
     lines = text.split("\n")
-    bracket = _open_bracket(lines, token)
+    bracket = _find_open_bracket(lines, token)
     if bracket is not None:
         line, column, sign = bracket
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
         return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
-    line, column, width = _place(lines, first, token)
+    line, column, width = _locate_token(lines, first, token)
     code = code_of(lines[line - first])
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
-        advice = line_hint(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
+        advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
         return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
     message, hint = describe(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
 
 
-def _place(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
+def _locate_token(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
     """Return line, column and width of an unexpected token; an unexpected line end is after the line before it."""
     if token.type not in ("$END", "_NEWLINE", "_DEDENT", "_INDENT") and token.line is not None:
         return token.line + first - 1, token.column or 1, max(1, len(token))
@@ -443,22 +452,22 @@ def _place(lines: list[str], first: int, token: Token) -> tuple[int, int, int]:
     return number + first - 1, len(code_of(lines[number - 1]).rstrip()) + 1, 1
 
 
-def _open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
+def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
     """Return the bracket that is open at the end of the text, or at the beginning of a line that cannot continue it."""
     if token.type in ("$END", "_DEDENT") or token.line is None:
-        return unclosed(lines, len(lines), len(lines[-1]) + 1)
+        return find_unclosed(lines, len(lines), len(lines[-1]) + 1)
     column = token.column or 1
-    bracket = unclosed(lines, token.line, column)
+    bracket = find_unclosed(lines, token.line, column)
     starts = not lines[token.line - 1][: column - 1].strip()
     return bracket if bracket is not None and starts and bracket[0] < token.line else None
 
 
-def headers(source: Source) -> tuple[s.Algorithm, ...]:
+def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
     """Return the algorithms, each with its parameters, its docstring and a `pass`. Raises ArchlineError."""
     lines = [""] * len(source.lines)
-    for first, chunk in chunks(source):
+    for first, chunk in split_items(source):
         if chunk[0].startswith("algorithm"):
-            lines[first - 1 : first - 1 + len(chunk)] = _without_body(chunk)
+            lines[first - 1 : first - 1 + len(chunk)] = _drop_body(chunk)
     return parse_program(Source(source.path, "\n".join(lines) + "\n")).algorithms
 
 
@@ -469,7 +478,7 @@ def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
     return declared | s.names(algorithms) | ({"P", "K"} if any(algorithm.grid for algorithm in algorithms) else set())
 
 
-def _without_body(lines: Sequence[str]) -> list[str]:
+def _drop_body(lines: Sequence[str]) -> list[str]:
     """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
     opened, result = False, list(lines)
     for number, line in enumerate(lines):

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
-from archline.language.format_statements import Bracketed, LogicalLine, units
-from archline.language.mistakes import brackets, code_of
+from archline.language.format_statements import Bracketed, LogicalLine, iterate_logical_lines
+from archline.language.mistakes import code_of, count_brackets
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]
@@ -32,7 +32,7 @@ def format_program(program: s.Program) -> str:
     The program must come from text without syntax errors: the layout of comments is read off its source.
     """
     lines = list(_logical_lines(program.source))
-    printed = [unit for item in program.items for unit in units(item)]
+    printed = [unit for item in program.items for unit in iterate_logical_lines(item)]
     return _Layout(program).run(list(zip(lines, printed, strict=True)))
 
 
@@ -45,7 +45,7 @@ def _logical_lines(source: Source) -> Iterator[_Line]:
             if not code.strip():
                 continue
             first = number
-        depth += brackets(code)
+        depth += count_brackets(code)
         if depth == 0:
             start = source.lines[first - 1]
             yield _Line(first, number, len(start) - len(start.lstrip()))
@@ -71,22 +71,22 @@ class _Layout:
                 # One-line items of a kind may be adjacent; all other items are separated.
                 self._separate = kind is not None and (unit.key == "algorithm" or unit.key != kind)
                 kind = unit.key
-            self._own_lines(self._before(line.first), unit.level, indents)
+            self._write_comments(self._take_comments(line.first), unit.level, indents)
             del indents[unit.level :]
             indents.append(line.indent)
-            self._unit(line, unit)
+            self._write_unit(line, unit)
         self._separate = False
-        self._own_lines(list(self._comments[self._next :]), 0, indents)
+        self._write_comments(list(self._comments[self._next :]), 0, indents)
         return "".join(f"{text}\n" for text in self._out)
 
-    def _before(self, line: int) -> list[s.Comment]:
+    def _take_comments(self, line: int) -> list[s.Comment]:
         """Take the comments not yet written that are above a line."""
         start = self._next
         while self._next < len(self._comments) and self._comments[self._next].line < line:
             self._next += 1
         return list(self._comments[start : self._next])
 
-    def _own_lines(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
+    def _write_comments(self, comments: Sequence[s.Comment], level: int, indents: Sequence[int]) -> None:
         """Write comments that have separate lines, before a line of `level`: each in the deepest block it fits."""
         for comment in comments:
             depth = level
@@ -105,22 +105,22 @@ class _Layout:
         self._at = last
         self._opened = False
 
-    def _unit(self, line: _Line, unit: LogicalLine) -> None:
-        inside = self._before(line.last)
+    def _write_unit(self, line: _Line, unit: LogicalLine) -> None:
+        inside = self._take_comments(line.last)
         text = unit.text
         if unit.groups:
-            text = _header(unit, inside)
+            text = _format_header(unit, inside)
         else:
             for comment in inside:
                 self._write(comment.text, unit.level, line.first, line.first)
-        trailing = self._before(line.last + 1)
+        trailing = self._take_comments(line.last + 1)
         if trailing:
             text = f"{text}  {trailing[0].text}"
         self._write(text, unit.level, line.first, line.last, joined=unit.continues)
         self._opened = unit.opens
 
 
-def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
+def _format_header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
     """Return a header on one line if it fits; else its entries fill lines below the opening bracket."""
     flat = "".join(group.opening + ", ".join(group.entries) for group in unit.groups) + unit.text
     if len(flat) <= WIDTH and not comments:
@@ -136,19 +136,19 @@ def _header(unit: LogicalLine, comments: Sequence[s.Comment]) -> str:
         starts = [next_group.positions[0] for next_group in later]
         here = [comment for comment in waiting if not starts or (comment.line, comment.column) < starts[0]]
         waiting = waiting[len(here) :]
-        _fill(lines, group, here, follower)
+        _fill_lines(lines, group, here, follower)
     lines[-1] += unit.text
     return "\n".join(lines)
 
 
-def _fill(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
+def _fill_lines(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], follower: int) -> None:
     lines[-1] += group.opening
     margin = len(lines[-1])
     waiting = list(comments)
     broken = False
     for number, entry in enumerate(group.entries):
         while waiting and (waiting[0].line, waiting[0].column) < group.positions[number]:
-            broken = _comment(lines, waiting.pop(0), margin, broken)
+            broken = _write_comment(lines, waiting.pop(0), margin, broken)
         last = number == len(group.entries) - 1
         text = entry if last else f"{entry},"
         room = WIDTH - (follower if last else 0)
@@ -158,12 +158,12 @@ def _fill(lines: list[str], group: Bracketed, comments: Sequence[s.Comment], fol
             lines[-1] += (" " if number > 0 else "") + text
         broken = False
     for comment in waiting:
-        broken = _comment(lines, comment, margin, broken)
+        broken = _write_comment(lines, comment, margin, broken)
     if broken:
         lines.append(" " * margin)
 
 
-def _comment(lines: list[str], comment: s.Comment, margin: int, broken: bool) -> bool:
+def _write_comment(lines: list[str], comment: s.Comment, margin: int, broken: bool) -> bool:
     """Write a comment after the last line, or below it if it was alone; return whether the next line is a new one."""
     if comment.alone or broken:
         lines.append(" " * margin + comment.text)

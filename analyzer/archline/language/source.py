@@ -35,7 +35,7 @@ class Comment:
 
 
 @contextmanager
-def recorded() -> Iterator[Read]:
+def record_reads() -> Iterator[Read]:
     """Record the files that the block looks for."""
     reads: Read = {}
     token = _read.set(reads)
@@ -53,7 +53,7 @@ def note_read(path: Path, text: str | None) -> None:
 
 
 @contextmanager
-def with_snapshot(start: str, files: Snapshot) -> Iterator[None]:
+def use_snapshot(start: str, files: Snapshot) -> Iterator[None]:
     """Take paths with this beginning from the given files, not from the disk, in the block."""
     token = _snapshots.set({**_snapshots.get(), start: files})
     try:
@@ -62,7 +62,7 @@ def with_snapshot(start: str, files: Snapshot) -> Iterator[None]:
         _snapshots.reset(token)
 
 
-def _snapshot_of(path: Path) -> Snapshot | None:
+def _find_snapshot(path: Path) -> Snapshot | None:
     """Return the snapshot that a path belongs to; None for one on the disk."""
     name = str(path)
     return next((files for start, files in _snapshots.get().items() if name.startswith(start)), None)
@@ -70,12 +70,12 @@ def _snapshot_of(path: Path) -> Snapshot | None:
 
 def is_path(place: str) -> bool:
     """Whether a target's place is a path, and not a module of the standard library."""
-    return place.endswith(".algo") or not _MODULE.fullmatch(place) or exists(Path(place))
+    return place.endswith(".algo") or not _MODULE.fullmatch(place) or path_exists(Path(place))
 
 
-def exists(path: Path) -> bool:
+def path_exists(path: Path) -> bool:
     """Whether there is a file, or anything else, of this name."""
-    snapshot = _snapshot_of(path)
+    snapshot = _find_snapshot(path)
     if snapshot is not None:
         return str(path) in snapshot
     try:
@@ -90,7 +90,7 @@ def read_source(path: Path) -> Source:
     Raises ArchlineError (AL001 to AL006) for a file that cannot be read as text: a missing file, a directory, an
     unreadable or too large file, bytes that are not UTF-8, a NUL.
     """
-    name, snapshot = str(path), _snapshot_of(path)
+    name, snapshot = str(path), _find_snapshot(path)
     try:
         if snapshot is not None:
             if name not in snapshot:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from functools import reduce
 
 from archline.expr.text import format_expression
-from archline.expr.tree import divisions, stated_least, substituted, substituted_fact
+from archline.expr.tree import find_divisions, stated_minima, substitute_in_fact, substitute_names
 from archline.language import syntax as s
 
 
-def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
+def find_processors(algorithm: s.Algorithm) -> s.Expr | None:
     """Return the number of processors of a grid in sizes; None if the extents of the axes are in terms of P."""
     if not algorithm.grid or any("P" in s.names(axis.extent) for axis in algorithm.grid):
         return None
@@ -19,7 +19,7 @@ def processors_of(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), extents)
 
 
-def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
+def find_exact_divisions(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     """Return the exact divisions that every run on a grid makes besides those of the `where`: c divides P, of `P/c`.
 
     They are in the extents of the axes, and in the shapes of arrays and the values of names outside of all blocks.
@@ -28,59 +28,59 @@ def divisions_of_runs(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
         return ()
     sizes = {"P"}.union(*(s.names(item.type) for item in algorithm.parameters if isinstance(item.type, s.ArrayType)))
     sizes.update(item.name for item in algorithm.parameters if isinstance(item.type, s.SizeType))
-    sizes -= {axis.name for axis in algorithm.grid} | s.set_names(algorithm.body)
+    sizes -= {axis.name for axis in algorithm.grid} | s.find_set_names(algorithm.body)
     exprs = [axis.extent for axis in algorithm.grid]
     # Divisions of other values are data, or are left to the checks.
     plain = tuple(statement for statement in algorithm.body if isinstance(statement, s.Simple))
     exprs += [extent for type_ in s.find(plain, s.ArrayType) for extent in type_.shape]
     exprs += [let.value for let in s.find(plain, s.Let)]
     # The fact that c*d divides P implies that c does.
-    parts = (part for expr in exprs for part in reversed(tuple(divisions(expr))))
+    parts = (part for expr in exprs for part in reversed(tuple(find_divisions(expr))))
     quotients = (part for part in parts if isinstance(part, s.Binary) and part.op == "/" and s.names(part) <= sizes)
     facts = [fact for fact in algorithm.where if isinstance(fact, s.Divides)]
     stated = len(facts)
-    for division in (_division(quotient.left, quotient.right) for quotient in quotients):
-        if not any(_implies(fact, division) for fact in facts):
+    for division in (_combine_divisions(quotient.left, quotient.right) for quotient in quotients):
+        if not any(_implies_division(fact, division) for fact in facts):
             facts.append(division)
     return tuple(facts[stated:])
 
 
-def _implies(first: s.Divides, second: s.Divides) -> bool:
+def _implies_division(first: s.Divides, second: s.Divides) -> bool:
     """Whether one divisibility implies another: same dividend, and a divisor with all factors of the other."""
     same = format_expression(first.value) == format_expression(second.value)
-    return same and Counter(_factors(first.divisor)) >= Counter(_factors(second.divisor))
+    return same and Counter(_iterate_factors(first.divisor)) >= Counter(_iterate_factors(second.divisor))
 
 
-def _factors(expr: s.Expr) -> Iterator[str]:
+def _iterate_factors(expr: s.Expr) -> Iterator[str]:
     match expr:
         case s.Binary(op="*", left=left, right=right):
-            yield from (*_factors(left), *_factors(right))
+            yield from (*_iterate_factors(left), *_iterate_factors(right))
         case _:
             yield format_expression(expr)
 
 
-def _division(value: s.Expr, divisor: s.Expr) -> s.Divides:
+def _combine_divisions(value: s.Expr, divisor: s.Expr) -> s.Divides:
     """Return the fact that c*d divides P, for `P/c` and d: (P/c)/d -> P/(c*d)."""
     match value:
         case s.Binary(op="/", left=left, right=right):
-            return _division(left, s.Binary("*", right, divisor, span=value.span))
+            return _combine_divisions(left, s.Binary("*", right, divisor, span=value.span))
         case _:
             return s.Divides(divisor, value, span=divisor.span)
 
 
-def facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+def express_facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """Return the facts of an algorithm; on a grid with those implied: P in sizes, axes >= 1, divisors no larger."""
     if not algorithm.grid:
         return algorithm.where
-    processors = processors_of(algorithm)
+    processors = find_processors(algorithm)
     values = {} if processors is None else {"P": processors}
-    facts = [substituted_fact(fact, values) for fact in (*algorithm.where, *divisions_of_runs(algorithm))]
+    facts = [substitute_in_fact(fact, values) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
     for axis in algorithm.grid:
         one = s.Integer(1, span=axis.span)
         if not isinstance(axis.extent, s.Name | s.Integer):
-            facts.append(s.Binary(">=", substituted(axis.extent, values), one, span=axis.span))
+            facts.append(s.Binary(">=", substitute_names(axis.extent, values), one, span=axis.span))
     # Every divisor divides a value that may be 0.
-    zero = {name for name, least in stated_least(algorithm.where).items() if least <= 0}
+    zero = {name for name, least in stated_minima(algorithm.where).items() if least <= 0}
     zero |= {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType)}
     larger = [
         s.Binary(">=", fact.value, fact.divisor, span=fact.span)

@@ -33,36 +33,36 @@ class Suppression:
         return code in self.codes and (line in self.claims or (self.algorithm != "" and self.algorithm == algorithm))
 
 
-def suppressions(program: s.Program, algorithms: Container[str], *, whole: bool) -> tuple[Suppression, ...]:
+def list_suppressions(program: s.Program, algorithms: Container[str], *, whole: bool) -> tuple[Suppression, ...]:
     """Return the suppressions of a program, in order; without `whole` only those inside one of the `algorithms`."""
-    return tuple(_found(program, algorithms, whole))
+    return tuple(_iterate_suppressions(program, algorithms, whole))
 
 
-def _found(program: s.Program, algorithms: Container[str], whole: bool) -> Iterator[Suppression]:
+def _iterate_suppressions(program: s.Program, algorithms: Container[str], whole: bool) -> Iterator[Suppression]:
     for comment in program.comments:
         match = _COMMENT.fullmatch(comment.text)
         item = next((candidate for candidate in reversed(program.items) if candidate.span.line <= comment.line), None)
         inside = isinstance(item, s.Algorithm) and item.name in algorithms
         if match is not None and (whole or inside):
             codes = tuple(re.findall(r"\w+", match[1].upper()))
-            claims, algorithm = ((), "") if comment.alone or item is None else _about(comment.line, item)
+            claims, algorithm = ((), "") if comment.alone or item is None else _find_targets(comment.line, item)
             yield Suppression(codes, comment.line, comment.column, claims, algorithm, comment.alone)
 
 
-def _about(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
+def _find_targets(line: int, item: s.Item) -> tuple[tuple[int, ...], str]:
     """Return the first lines of the claims of an item at a line, and the algorithm whose header is at that line."""
     match item:
         case s.Algorithm(name=name, ensures=ensures):
             # All lines after the header are separate from it.
             first = min(node.span.line for node in (*item.where, *ensures, *item.decreases, *item.body))
-            return _at(line, ensures), name if line < first else ""
+            return _find_claim_lines(line, ensures), name if line < first else ""
         case s.Claim():
-            return _at(line, (item,)), ""
+            return _find_claim_lines(line, (item,)), ""
         case _:
             return (), ""
 
 
-def _at(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:
+def _find_claim_lines(line: int, claims: Iterable[s.Ensures | s.Claim]) -> tuple[int, ...]:
     """Return the first lines of claims that a line belongs to: a claim ends with its last formula."""
     return tuple(
         claim.span.line

@@ -457,7 +457,7 @@ class Program:
         return tuple(item for item in self.items if isinstance(item, Algorithm))
 
 
-def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+def list_blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
     """Return the blocks inside a statement."""
     match statement:
         case Loop(body=body) | While(body=body) | Split(body=body):
@@ -468,7 +468,7 @@ def blocks(statement: Stmt) -> tuple[tuple[Stmt, ...], ...]:
             return ()
 
 
-def evaluated(statement: Stmt) -> tuple[Expr, ...]:
+def list_evaluated(statement: Stmt) -> tuple[Expr, ...]:
     """Return the expressions and places that a statement evaluates, without inner blocks; each once, in order."""
     match statement:
         case Simple(reads=reads, writes=writes):
@@ -484,7 +484,7 @@ def evaluated(statement: Stmt) -> tuple[Expr, ...]:
 
 
 @lru_cache(maxsize=2048)
-def set_names(value: object) -> frozenset[str]:
+def find_set_names(value: object) -> frozenset[str]:
     """Return the names that statements in a part of a program give values, including variables of loops."""
     result: set[str] = set()
     for node in nodes(value):

@@ -31,24 +31,24 @@ class TomlPositions:
         for number, line in enumerate(source.lines, 1):
             header, key = _TABLE.match(line), _KEY.match(line)
             if header is not None:
-                table = _parts(header[1])
+                table = _split_key(header[1])
                 if line.lstrip().startswith("[["):
                     table = (*table, str(lists[header[1]]))
                     lists[header[1]] += 1
                 for length in range(1, len(table) + 1):
                     self._starts.setdefault(table[:length], (number, header.start(1)))
             elif key is not None:
-                self._starts.setdefault((*table, *_parts(key[1])), (number, key.end()))
+                self._starts.setdefault((*table, *_split_key(key[1])), (number, key.end()))
 
     def span(self, path: Sequence[str], inner: Span | None = None) -> Span | None:
         """Return the place of a key's value or of a table; `inner` is a stretch of the key's text."""
         for length in range(len(path), 0, -1):
             start = self._starts.get(tuple(path[:length]))
             if start is not None:
-                return self._at(*start, inner if length == len(path) else None)
+                return self._make_span(*start, inner if length == len(path) else None)
         return None
 
-    def _at(self, line: int, column: int, inner: Span | None) -> Span:
+    def _make_span(self, line: int, column: int, inner: Span | None) -> Span:
         text = self.source.lines[line - 1]
         end = len(text.rstrip())
         if inner is not None and text[column : column + 1] in ('"', "'"):
@@ -57,11 +57,11 @@ class TomlPositions:
         return Span(self.source, line, column + 1, line, max(end, column + 1) + 1)
 
 
-def _parts(key: str) -> tuple[str, ...]:
+def _split_key(key: str) -> tuple[str, ...]:
     return tuple(part.strip().strip("\"'") for part in key.split("."))
 
 
-def parsed(source: Source, rule: Rule, hint: str | None = None) -> dict[str, Any]:
+def parse_toml(source: Source, rule: Rule, hint: str | None = None) -> dict[str, Any]:
     """Parse a file. Raises ArchlineError by the rule, with the place, if it is not TOML."""
     try:
         return tomllib.loads(source.text)

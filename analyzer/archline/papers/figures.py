@@ -12,16 +12,16 @@ import numpy as np
 from archline.api import pictures
 from archline.api.algorithms import algorithm
 from archline.api.energies import energy
-from archline.energy.formulas import names_in, value_of
+from archline.energy.formulas import bound_value, names_in
 from archline.execution.results import Cache
-from archline.expr.arrays import Array, compiled
+from archline.expr.arrays import Array, compile_formulas
 from archline.expr.intervals import Interval
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.papers import forms, rules
 from archline.papers.recipes import INPUTS
-from archline.papers.rows import PrintedRow, both_sides, each_of, read_paper, read_row
+from archline.papers.rows import PrintedRow, expand_each, map_sides, read_paper, read_row
 from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
@@ -45,42 +45,42 @@ def figure(paper: str, number: str) -> pictures.Picture:
     keys = {kind: (("number", *needs), ("marks", *takes)) for kind, (needs, takes) in KINDS.items()}
     numbers: list[str] = []
     for place, table in enumerate(read.figures):
-        for figure_table in each_of(table):
+        for figure_table in expand_each(table):
             row = read_row(read, figure_table, ("figure", str(place)), keys)
             if number in row.listed("number"):
-                return pictures.Picture(_drawn(row))
+                return pictures.Picture(_draw_figure(row))
             numbers += row.listed("number")
     hint = f"its figures are {', '.join(numbers)}" if numbers else "it has none"
     raise error(rules.NO_ROW, f"paper `{read.name}` has no figure `{number}`", hint=hint)
 
 
-def _drawn(row: PrintedRow) -> PictureView:
+def _draw_figure(row: PrintedRow) -> PictureView:
     match row.kind:
         case "lines":
-            view: PictureView = _lines(row)
+            view: PictureView = _draw_lines(row)
         case "ratios":
-            view = _ratios(row)
+            view = _draw_ratios(row)
         case kind:
             view = getattr(pictures, kind)(row.machines()[0]).view
-    marks = tuple(_marks(row))
+    marks = tuple(_read_marks(row))
     source = f"{row.place} of {row.paper.citation or row.paper.title}."
     marked = [f"Marked: {'; '.join(mark.label for mark in marks)}."] if marks else []
     return Marked(view.title, (source, *view.notes, *row.assumes, *marked), view.columns, view.rows, view, marks)
 
 
-def _lines(row: PrintedRow) -> Redrawn:
+def _draw_lines(row: PrintedRow) -> Redrawn:
     """Draw forms over a name; in the plane of two names also regions, from their least to their greatest value."""
     (over, *plane), (axis, *panels), log = row.listed("over"), row.listed("axes"), row.listed("log")
-    x = _spaced(row, "between", HEIGHTS if plane else POINTS, "x" in log)
+    x = _space_points(row, "between", HEIGHTS if plane else POINTS, "x" in log)
     series = []
     for table in row.inputs.get("lines", []):
-        form = _form(row, table["value"], table.get("with", {}))
-        series.append(Series(table["label"], _values(row, form, {over: x}) + 0 * x, None, table.get("panel")))
+        form = _build_form(row, table["value"], table.get("with", {}))
+        series.append(Series(table["label"], _evaluate_arrays(row, form, {over: x}) + 0 * x, None, table.get("panel")))
     for table in row.inputs.get("regions", []):
-        y = _spaced(row, "inside", HEIGHTS, "y" in log)
+        y = _space_points(row, "inside", HEIGHTS, "y" in log)
         inside = np.ones((HEIGHTS, len(x)), dtype=bool)
         for text in (table["holds"], *row.listed("within")):
-            inside &= _met(row, text, {over: x, plane[0]: y[:, None]})
+            inside &= _evaluate_relation(row, text, {over: x, plane[0]: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))
         low, high = (np.where(inside.any(axis=0), ends, np.nan) for ends in (low.min(axis=0), high.max(axis=0)))
         line = np.where(low > y[0], low, np.nan)
@@ -88,20 +88,25 @@ def _lines(row: PrintedRow) -> Redrawn:
         series.append(Series(table["label"], drawn[0], drawn[1], table.get("panel")))
     columns = {over: x, **{name: values for line_series in series for name, values in line_series.columns.items()}}
     limits = (float(y[0]), float(y[-1])) if plane else None
-    return Redrawn(row.text("title"), (), tuple(columns), _table(columns.values()), axis, panels, series, log, limits)
+    return Redrawn(
+        row.text("title"), (), tuple(columns), _make_table(columns.values()), axis, panels, series, log, limits
+    )
 
 
-def _ratios(row: PrintedRow) -> Redrawn:
+def _draw_ratios(row: PrintedRow) -> Redrawn:
     """Draw a ratio of two energies in each case: by the printed form, as derived, and as executed for some cases."""
     executed_cases, (axis, *panels), (machine,) = row.table("executed"), row.listed("axes"), row.machines()
-    cases = {name: {**_numbers(row), **_amounts(row, case)} for name, case in {**row.cases(), **executed_cases}.items()}
+    cases = {
+        name: {**_collect_numbers(row), **_read_amounts(row, case)}
+        for name, case in {**row.cases(), **executed_cases}.items()
+    }
     pair = [(algorithm(entry["algorithm"]), entry["at"]) for entry in row.table("algorithms").values()]
 
     def find_ratio(at: Mapping[str, Fraction], measured: bool) -> Interval:
         energies = []
         for target, sizes in pair:
             point, cache = (
-                {name: int(_value(row, size, at)) for name, size in sizes.items()},
+                {name: int(_evaluate_form(row, size, at)) for name, size in sizes.items()},
                 (int(at["Z"]), int(at["B"])),
             )
             result = energy(target, machine=machine, at=point, cache=Cache(*cache), measured=measured).result
@@ -113,44 +118,47 @@ def _ratios(row: PrintedRow) -> Redrawn:
     derived = [find_ratio(at, False) for at in cases.values()]
     executed = [find_ratio(at, True).middle if name in executed_cases else np.nan for name, at in cases.items()]
     series = (
-        Series("as printed", _array(_value(row, row.text("ratio"), at) for at in cases.values())),
-        Series("as derived", _array(end.lower for end in derived), _array(end.upper for end in derived)),
-        Series("as executed", _array(executed)),
+        Series("as printed", _make_array(_evaluate_form(row, row.text("ratio"), at) for at in cases.values())),
+        Series("as derived", _make_array(end.lower for end in derived), _make_array(end.upper for end in derived)),
+        Series("as executed", _make_array(executed)),
     )
     columns = {name: values for column_series in series for name, values in column_series.columns.items()}
-    rows = tuple((name, *values) for name, values in zip(cases, _table(columns.values()), strict=True))
+    rows = tuple((name, *values) for name, values in zip(cases, _make_table(columns.values()), strict=True))
     return Redrawn(row.text("title"), (), ("case", *columns), rows, axis, panels, series, ("y",))
 
 
-def _marks(row: PrintedRow) -> Iterator[Mark]:
+def _read_marks(row: PrintedRow) -> Iterator[Mark]:
     """Yield the marks of the paper; `printed` is the number that the row of the mark prints."""
     for table in row.inputs.get("marks", []):
-        printed = {"printed": _shown(row, table["row"]).amount.value} if "row" in table else {}
-        x, y = (float(_value(row, table[key], {**_numbers(row), **printed})) if key in table else None for key in "xy")
+        printed = {"printed": _find_row(row, table["row"]).amount.value} if "row" in table else {}
+        x, y = (
+            float(_evaluate_form(row, table[key], {**_collect_numbers(row), **printed})) if key in table else None
+            for key in "xy"
+        )
         yield Mark(table["label"], x, y, table.get("panel", 0))
 
 
-def _numbers(row: PrintedRow) -> dict[str, Fraction]:
+def _collect_numbers(row: PrintedRow) -> dict[str, Fraction]:
     """Return the paper's numbers, those of the figure's machine, and those of the figure."""
     machines = {name: value for machine in row.machines() for name, value in machine.values.items()}
-    return {**row.paper.numbers, **machines, **_amounts(row, row.table("at"))}
+    return {**row.paper.numbers, **machines, **_read_amounts(row, row.table("at"))}
 
 
-def _amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
+def _read_amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
     return {name: amount.value for name, amount in row.amounts(given, "at").items()}
 
 
-def _shown(row: PrintedRow, text: str) -> PrintedRow:
+def _find_row(row: PrintedRow, text: str) -> PrintedRow:
     """Return the first row of this name, subject or place. Raises ArchlineError (AL612)."""
     for candidate in row.paper.rows:
         if text in (candidate.inputs.get("name"), candidate.subject, candidate.place):
             return candidate
-    raise row.wrong(rules.ROW_FORM, f"no row is called `{text}`", "rows")
+    raise row.make_error(rules.ROW_FORM, f"no row is called `{text}`", "rows")
 
 
-def _form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
+def _build_form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
     """Build a form, or a relation, of the figure from the printed forms of rows; of claims from their left sides."""
-    rows = {name: _shown(row, row_name) for name, row_name in row.table("rows").items()}
+    rows = {name: _find_row(row, row_name) for name, row_name in row.table("rows").items()}
     printed = {
         name: relation.left
         if source.kind == "claim" and isinstance(relation := source.relation, s.Binary)
@@ -158,40 +166,42 @@ def _form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
         for name, source in rows.items()
     }
     inner = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
-    return both_sides(row.parsed(text, "lines"), lambda side: substituted(forms.names_within(side, printed), inner))
+    return map_sides(
+        row.parsed(text, "lines"), lambda side: substitute_names(forms.substitute_definitions(side, printed), inner)
+    )
 
 
-def _value(row: PrintedRow, text: str, at: Mapping[str, Fraction]) -> Fraction:
-    return value_of(_form(row, text, {}), {name: Interval.of(number) for name, number in at.items()}).middle
+def _evaluate_form(row: PrintedRow, text: str, at: Mapping[str, Fraction]) -> Fraction:
+    return bound_value(_build_form(row, text, {}), {name: Interval.of(number) for name, number in at.items()}).middle
 
 
-def _values(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -> Array:
-    values = {**{name: float(number) for name, number in _numbers(row).items()}, **over}
+def _evaluate_arrays(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -> Array:
+    values = {**{name: float(number) for name, number in _collect_numbers(row).items()}, **over}
     if lacking := sorted(names_in(form) - set(values)):
-        raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value", "lines")
-    return compiled({"": form})(values)[""]
+        raise row.make_error(rules.ROW_FORM, f"`{lacking[0]}` has no value", "lines")
+    return compile_formulas({"": form})(values)[""]
 
 
-def _met(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
+def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
     """Evaluate where a relation, LEFT <= RIGHT or >=, holds."""
-    relation = _form(row, text, {})
+    relation = _build_form(row, text, {})
     if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
-        raise row.wrong(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
-    left, right = (_values(row, side, over) for side in (relation.left, relation.right))
+        raise row.make_error(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
+    left, right = (_evaluate_arrays(row, side, over) for side in (relation.left, relation.right))
     return left <= right if relation.op == "<=" else left >= right
 
 
-def _spaced(row: PrintedRow, key: str, count: int, log: bool) -> Array:
+def _space_points(row: PrintedRow, key: str, count: int, log: bool) -> Array:
     low, high = map(float, row.ends(key))
     if log and low <= 0:
-        raise row.wrong(rules.ROW_FORM, f"`{key}` begins at {low:g}, and its axis is logarithmic", key)
+        raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, and its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)
 
 
-def _array(values: Iterable[Fraction | float]) -> Array:
+def _make_array(values: Iterable[Fraction | float]) -> Array:
     return np.array([float(value) for value in values])
 
 
-def _table(columns: Iterable[Array]) -> tuple[tuple[Cell, ...], ...]:
+def _make_table(columns: Iterable[Array]) -> tuple[tuple[Cell, ...], ...]:
     rows = zip(*columns, strict=True)
     return tuple(tuple(None if np.isnan(value) else float(value) for value in row) for row in rows)

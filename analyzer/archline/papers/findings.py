@@ -9,10 +9,10 @@ from typing import Any
 
 from archline.energy.formulas import names_in
 from archline.expr.text import format_expression, format_fact
-from archline.expr.values import ends, evaluate
+from archline.expr.values import bounds_of_value, evaluate
 from archline.language import syntax as s
 from archline.papers import forms, rules
-from archline.papers.rows import RELATIONS, PrintedRow, both_sides
+from archline.papers.rows import RELATIONS, PrintedRow, map_sides
 from archline.records import record
 
 SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
@@ -38,29 +38,31 @@ class SeparatingPoint:
         """Whether the forms differ by the language's own evaluation; of one inequality also whether its sides are
         equal.
         """
-        (low, high), (least, most) = (self._ends(form) for form in (self.printed, self.derived))
+        (low, high), (least, most) = (self._evaluate_ends(form) for form in (self.printed, self.derived))
         inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]
         equal = inequality and low == high == least == most
         return equal or least - high > self.apart or low - most > self.apart
 
-    def _ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
-        return ends(evaluate(expr, dict(self.at)))
+    def _evaluate_ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
+        return bounds_of_value(evaluate(expr, dict(self.at)))
 
     @property
     def sides(self) -> str:
         """The values of both forms, or of the sides of each relation and whether it holds."""
         texts: list[str] = []
         for name, claim in self.relations:
-            left, right = distinguished((claim.left, claim.right), self.at)
-            texts.append(f"{name} {left} {claim.op} {right} {'holds' if holds(claim, self.at) else 'fails'}".strip())
-        printed, derived = distinguished((self.printed, self.derived), self.at)
+            left, right = format_distinct((claim.left, claim.right), self.at)
+            texts.append(
+                f"{name} {left} {claim.op} {right} {'holds' if is_relation_true(claim, self.at) else 'fails'}".strip()
+            )
+        printed, derived = format_distinct((self.printed, self.derived), self.at)
         return ", ".join(texts) or f"printed {printed}, derived {derived}"
 
     @property
     def values(self) -> str:
         """The numbers of the names, `n = 4096, p = 448`."""
         used = names_in(self.printed) | names_in(self.derived)
-        return ", ".join(f"{name} = {short(self.at[name])}" for name in sorted(used))
+        return ", ".join(f"{name} = {format_short(self.at[name])}" for name in sorted(used))
 
     def __str__(self) -> str:
         return self.sides + (f" at {self.values}" if self.values else "")
@@ -88,85 +90,85 @@ class RowVerdict:
         return self.verdict == DIFFERS and exchanged is not None and "the factor " not in self.reason
 
 
-def short(value: Fraction, digits: int = 4) -> str:
+def format_short(value: Fraction, digits: int = 4) -> str:
     """Format a number with a few digits."""
     return str(value.numerator) if value.denominator == 1 and abs(value) < 10**6 else f"{float(value):.{digits}g}"
 
 
-def distinguished(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
+def format_distinct(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
     """Format the values of forms with enough digits to distinguish values that differ."""
     values = [forms.value_at(expr, at) for expr in exprs]
     middles = [value.middle for value in values if value is not None]
     digits = next((d for d in range(4, 17) if len({f"{float(mid):.{d}g}" for mid in middles}) == len({*middles})), 17)
-    return ["undefined" if value is None else short(value.middle, digits) for value in values]
+    return ["undefined" if value is None else format_short(value.middle, digits) for value in values]
 
 
-def compared(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> RowVerdict:
+def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sided: bool = False) -> RowVerdict:
     """Compare the printed form, or that of a `sided` relation, with a derived one, for all values of their names."""
     relation, printed = row.relation, row.expr
     if isinstance(derived, s.Binary) and derived.op in INEQUALITIES:
-        return _relations(row, relation, derived, steps)
+        return _compare_relations(row, relation, derived, steps)
     if isinstance(relation, s.Binary) and relation.op in INEQUALITIES and not sided:
-        raise row.wrong(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
-    form, origin = forms.form(derived), forms.form(printed)
-    shown = forms.text(form)
+        raise row.make_error(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
+    form, origin = forms.build_form(derived), forms.build_form(printed)
+    shown = forms.format_form(form)
     derived = forms.read(shown)  # Without cancelled factors, so that a witness has the relevant names only.
-    point = forms.apart(printed, derived, row.numbers)
+    point = forms.find_separating_point(printed, derived, row.numbers)
     if point is not None:
-        difference, *parts = forms.difference(origin, form)
-        shown = min(shown, forms.text(forms.multiplied_out(form)), key=len)
-        printed, derived = (forms.read(forms.text(part)) for part in parts)
+        difference, *parts = forms.describe_difference(origin, form)
+        shown = min(shown, forms.format_form(forms.multiply_out(form)), key=len)
+        printed, derived = (forms.read(forms.format_form(part)) for part in parts)
         witness = SeparatingPoint(printed, derived, point)
         return RowVerdict(row, DIFFERS, shown, difference or str(witness), steps, witness=witness)
-    if forms.vanishes(origin - form):
+    if forms.is_zero(origin - form):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
-    points = forms.points(names_in(printed) | names_in(derived), row.numbers)
+    points = forms.sample_points(names_in(printed) | names_in(derived), row.numbers)
     if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
         return RowVerdict(row, UNDECIDED, shown, "no point was met at which both have a value", steps)
     return RowVerdict(row, UNDECIDED, shown, "equal at all points tried; equality is not proved", steps)
 
 
-def _relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
+def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, steps: Sequence[str]) -> RowVerdict:
     """Compare two inequalities: they are equivalent if the sides of one are the same multiple of the other's."""
     if not isinstance(printed, s.Binary) or printed.op not in INEQUALITIES:
-        raise row.wrong(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
-    a, b, c, d = (forms.form(side) for relation in (printed, derived) for side in _ordered(relation))
-    positive = all(forms.signs(form) == {1} for form in (a, b, c, d))
-    same = forms.vanishes(b - d)
-    if positive and not same and not forms.vanishes(a * d - b * c):
+        raise row.make_error(rules.ROW_FORM, "an equation is printed, but an inequality is derived", "printed")
+    a, b, c, d = (forms.build_form(side) for relation in (printed, derived) for side in _order_sides(relation))
+    positive = all(forms.find_term_signs(form) == {1} for form in (a, b, c, d))
+    same = forms.is_zero(b - d)
+    if positive and not same and not forms.is_zero(a * d - b * c):
         # With the printed smaller side, so that only the larger remains to be compared.
-        smaller, larger = (forms.read(forms.text(forms.factored(form))) for form in (a, d * a / c))
+        smaller, larger = (forms.read(forms.format_form(forms.factor_form(form))) for form in (a, d * a / c))
         derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
-    shown = shown_relation(both_sides(derived, lambda side: forms.read(forms.text(forms.form(side)))))
-    if printed.op[1:] == derived.op[1:] and _multiples(a, b, c, d):
+    shown = format_relation(map_sides(derived, lambda side: forms.read(forms.format_form(forms.build_form(side)))))
+    if printed.op[1:] == derived.op[1:] and _are_multiples(a, b, c, d):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "both are one inequality, multiplied by what is positive"))
-    left, right = (s.Binary("-", *_ordered(relation), span=relation.span) for relation in (printed, derived))
+    left, right = (s.Binary("-", *_order_sides(relation), span=relation.span) for relation in (printed, derived))
     for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
-        if {holds(printed, point), holds(derived, point)} == {True, False}:
+        if {is_relation_true(printed, point), is_relation_true(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
             if positive:
                 side = "left" if same is (printed.op[0] == "<") else "right"
-                ratio = forms.text(forms.factored(a / c if same else b * c / (a * d)))
+                ratio = forms.format_form(forms.factor_form(a / c if same else b * c / (a * d)))
                 exchange = forms.describe_exchange([a], [c]) or forms.describe_exchange([b], [d])
                 reason = exchange or f"the {side} side is {ratio} times what follows"
             return RowVerdict(row, DIFFERS, shown, reason, steps, witness=witness)
     return RowVerdict(row, UNDECIDED, shown, "no point was found that distinguishes them", steps)
 
 
-def _ordered(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
+def _order_sides(relation: s.Binary) -> tuple[s.Expr, s.Expr]:
     """Return the side that is to be the smaller, then the larger."""
     return (relation.left, relation.right) if relation.op[0] == "<" else (relation.right, relation.left)
 
 
-def _multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
+def _are_multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
     """Whether a <= b and c <= d are one inequality up to a positive factor."""
-    if all(forms.signs(form) == {1} for form in (a, b, c, d)):
-        return forms.vanishes(a * d - b * c)
-    return forms.sign(forms.factored((a - b) / (c - d))) == 1
+    if all(forms.find_term_signs(form) == {1} for form in (a, b, c, d)):
+        return forms.is_zero(a * d - b * c)
+    return forms.sign(forms.factor_form((a - b) / (c - d))) == 1
 
 
-def holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
+def is_relation_true(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
     """Whether a relation is true at a point; None if it has no value there, or is not decided."""
     left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
     if left is None or right is None:
@@ -176,6 +178,6 @@ def holds(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
     return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
 
 
-def shown_relation(expr: s.Expr) -> str:
+def format_relation(expr: s.Expr) -> str:
     """Format a form or a relation."""
     return format_fact(expr) if isinstance(expr, s.Binary) and expr.op in RELATIONS else format_expression(expr)

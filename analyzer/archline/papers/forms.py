@@ -14,17 +14,17 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
-from archline.energy.formulas import fold, names_in, value_of
+from archline.energy.formulas import bound_value, fold, names_in
 from archline.energy.optimise.closed_forms import SympyDomain
 from archline.expr.intervals import EvaluationError, Interval
-from archline.expr.tree import rewritten
+from archline.expr.tree import rewrite_parts
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 
 TRIES = 40
 """Points at which a form is tried; at some a root may be imaginary."""
-MOST_TERMS = 4
-MOST_CHARACTERS = 240
+MAX_SHOWN_TERMS = 4
+MAX_SHOWN_CHARACTERS = 240
 Point = Mapping[str, Fraction]
 
 
@@ -48,7 +48,11 @@ class Forms(SympyDomain):
             case "max" | "min":
                 best = values[0]
                 for value in values[1:]:
-                    best = value + part(best - value) if function == "max" else best - part(best - value)
+                    best = (
+                        value + take_positive_part(best - value)
+                        if function == "max"
+                        else best - take_positive_part(best - value)
+                    )
                 return best
             case "log2":
                 return sympy.expand_log(sympy.log(sympy.factor(values[0]))) / sympy.log(2)
@@ -59,14 +63,14 @@ class Forms(SympyDomain):
 
 
 @lru_cache(maxsize=2048)
-def form(expr: s.Expr) -> Any:
+def build_form(expr: s.Expr) -> Any:
     """Return the symbolic form of an expression."""
     import sympy
 
     return fold(expr, Forms(_Symbols(), {}, sympy.Rational))
 
 
-def part(value: Any) -> Any:
+def take_positive_part(value: Any) -> Any:
     """Return the positive part of a form, max(0, value), with its positive factors in front."""
     import sympy
 
@@ -74,7 +78,7 @@ def part(value: Any) -> Any:
     for factor, power in sympy.factor(sympy.together(sympy.expand(value))).as_powers_dict().items():
         if factor.is_number:
             outside, inside = outside * abs(factor) ** power, inside * sympy.sign(factor) ** power
-        elif signs(factor) == {1}:
+        elif find_term_signs(factor) == {1}:
             outside *= factor**power
         else:
             inside *= factor**power
@@ -86,7 +90,7 @@ def part(value: Any) -> Any:
     return outside * positive(inside)
 
 
-def signs(value: Any) -> set[int]:
+def find_term_signs(value: Any) -> set[int]:
     """Return the signs of the terms of a form, expanded: 1 or -1, 0 if unknown."""
     import sympy
 
@@ -102,11 +106,11 @@ def sign(value: Any) -> int | None:
     """Return the sign of a form whose numerator and denominator have terms of one sign each, else None."""
     import sympy
 
-    ends = [signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
+    ends = [find_term_signs(side) for side in sympy.fraction(sympy.together(sympy.expand(sympy.expand_log(value))))]
     return ends[0].pop() * ends[1].pop() or None if all(len(end_signs) == 1 for end_signs in ends) else None
 
 
-def vanishes(value: Any) -> bool:
+def is_zero(value: Any) -> bool:
     """Whether a form is 0 for all values of its names; False if it is not, or that is not proved."""
     import sympy
 
@@ -115,7 +119,7 @@ def vanishes(value: Any) -> bool:
     for piece in sorted(top.atoms(sympy.Function("positive_part")), key=lambda factor: -factor.count_ops()):
         letter = sympy.Dummy(positive=True)
         top = sympy.expand(sympy.rem(top.xreplace({piece: letter}), letter**2 - letter * piece.args[0], letter))
-    while roots := _roots(top):
+    while roots := _find_roots(top):
         # The outermost first, as roots may be nested.
         root = max(roots, key=lambda power: power.count_ops())
         if not root.exp.is_Rational:
@@ -131,11 +135,11 @@ def vanishes(value: Any) -> bool:
         top = sympy.expand(polynomial.rem(sympy.Poly(letter**step - root.base, letter)).as_expr())
         if letter in top.free_symbols:
             # The root remains: all coefficients of its powers would have to vanish.
-            return all(vanishes(coefficient) for coefficient in sympy.Poly(top, letter).all_coeffs())
+            return all(is_zero(coefficient) for coefficient in sympy.Poly(top, letter).all_coeffs())
     return bool(top == 0)
 
 
-def text(value: Any) -> str:
+def format_form(value: Any) -> str:
     """Format a form in the language's syntax."""
     import sympy
 
@@ -146,11 +150,11 @@ def text(value: Any) -> str:
     return re.sub(r"\bMax\(", "max(", shown)
 
 
-def expanded(expr: s.Expr) -> str:
+def format_expanded(expr: s.Expr) -> str:
     """Format an expression multiplied out."""
     import sympy
 
-    return text(sympy.expand(form(expr)))
+    return format_form(sympy.expand(build_form(expr)))
 
 
 def read(text: str) -> s.Expr:
@@ -161,12 +165,12 @@ def read(text: str) -> s.Expr:
 def value_at(expr: s.Expr, point: Point) -> Interval | None:
     """Return the value of a form at a point; None if it has none."""
     try:
-        return value_of(expr, {name: Interval(value, value) for name, value in point.items()})
+        return bound_value(expr, {name: Interval(value, value) for name, value in point.items()})
     except EvaluationError:
         return None
 
 
-def points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
+def sample_points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
     """Return points to evaluate at: the paper's own numbers, with 1 for 0, and random ones of any size."""
     drawn = Random("papers")
     result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
@@ -178,53 +182,53 @@ def points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Po
 
 def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
     """Yield sample points, and a fine geometric grid through each along every name."""
-    for point in points(names, own)[:4]:
+    for point in sample_points(names, own)[:4]:
         yield point
         for name in sorted(names):
             yield from ({**point, name: point[name] * Fraction(9, 8) ** power} for power in range(-160, 161))
 
 
-def apart(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
+def find_separating_point(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
     """Return a point at which two forms certainly differ, preferably the paper's own numbers, or None."""
-    for at in points(names_in(first) | names_in(second), own):
+    for at in sample_points(names_in(first) | names_in(second), own):
         left, right = value_at(first, at), value_at(second, at)
         if left is not None and right is not None and (left.upper < right.lower or right.upper < left.lower):
             return at
     return None
 
 
-def difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
+def describe_difference(printed: Any, derived: Any) -> tuple[str, Any, Any]:
     """Describe where forms differ, empty if that is long; also return the few terms by which they differ, or both."""
     import sympy
 
-    left, right = (dict.fromkeys(terms(side)) for side in (printed, derived))
+    left, right = (dict.fromkeys(iterate_terms(side)) for side in (printed, derived))
     extra, lacking = ([term for term in a if term not in b] for a, b in ((left, right), (right, left)))
-    description = min(filter(None, _said(extra, lacking)), key=len, default="")
-    if not 0 < len(description) <= MOST_CHARACTERS:
-        description = f"printed less derived is {text(sympy.factor(sympy.expand(printed - derived)))}"
-    few = 0 < min(len(extra), len(lacking)) <= MOST_TERMS
+    description = min(filter(None, _difference_phrases(extra, lacking)), key=len, default="")
+    if not 0 < len(description) <= MAX_SHOWN_CHARACTERS:
+        description = f"printed less derived is {format_form(sympy.factor(sympy.expand(printed - derived)))}"
+    few = 0 < min(len(extra), len(lacking)) <= MAX_SHOWN_TERMS
     parts = (sympy.Add(*extra), sympy.Add(*lacking)) if few else (printed, derived)
-    return description if len(description) <= MOST_CHARACTERS else "", *parts
+    return description if len(description) <= MAX_SHOWN_CHARACTERS else "", *parts
 
 
-def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
+def _difference_phrases(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
     """Yield phrases on the terms by which a printed form and the derived one differ."""
     import sympy
 
-    if max(len(extra), len(lacking)) <= MOST_TERMS:
-        texts = [text(sympy.factor(sympy.Add(*side))) for side in (extra, lacking)]
+    if max(len(extra), len(lacking)) <= MAX_SHOWN_TERMS:
+        texts = [format_form(sympy.factor(sympy.Add(*side))) for side in (extra, lacking)]
         ratios = {sympy.powsimp(a / b) for a, b in zip(extra, lacking, strict=False)}
-        single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_roots, ratios))
-        ratio = f": {text(ratios.pop())} times" if single else ""
+        single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_find_roots, ratios))
+        ratio = f": {format_form(ratios.pop())} times" if single else ""
         if extra and lacking:
             yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
         else:
             yield f"the term {texts[0]} is too much" if extra else f"the term {texts[1]} is missing"
         yield describe_exchange(extra, lacking)
     squares = [sympy.expand(sympy.Add(*side) ** 2) for side in (extra, lacking)]
-    if len(extra) == len(lacking) == 1 and _roots(extra[0] / lacking[0]) and not any(map(_roots, squares)):
-        yield f"in the square of the root, printed less derived is {text(sympy.factor(squares[0] - squares[1]))}"
-        left, right = (list(terms(square)) for square in squares)
+    if len(extra) == len(lacking) == 1 and _find_roots(extra[0] / lacking[0]) and not any(map(_find_roots, squares)):
+        yield f"in the square of the root, printed less derived is {format_form(sympy.factor(squares[0] - squares[1]))}"
+        left, right = (list(iterate_terms(square)) for square in squares)
         under = describe_exchange(
             [term for term in left if term not in right],
             [term for term in right if term not in left],
@@ -232,11 +236,11 @@ def _said(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
         yield under and f"under the root {under}"
 
 
-def multiplied_out(value: Any) -> Any:
+def multiply_out(value: Any) -> Any:
     """Return the sum of the terms of a form."""
     import sympy
 
-    return sympy.Add(*terms(value))
+    return sympy.Add(*iterate_terms(value))
 
 
 def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
@@ -246,7 +250,7 @@ def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
     phrases: Counter[str] = Counter()
     left = list(lacking) if len(extra) == len(lacking) else []
     for term in extra if left else ():
-        nearest = min(left, key=lambda candidate: len(text(sympy.powsimp(term / candidate))))
+        nearest = min(left, key=lambda candidate: len(format_form(sympy.powsimp(term / candidate))))
         left.remove(nearest)
         printed, derived = term.as_powers_dict(), nearest.as_powers_dict()
         gaps = {base: sympy.expand(printed.get(base, 0) - derived.get(base, 0)) for base in {**printed, **derived}}
@@ -257,40 +261,42 @@ def describe_exchange(extra: list[Any], lacking: list[Any]) -> str:
             ):
                 phrase = f"{here} stands where {there} follows"
             case [name] if name.is_Symbol and name in printed and name in derived:
-                phrase = f"{text(name ** printed[name])} stands where {text(name ** derived[name])} follows"
+                phrase = (
+                    f"{format_form(name ** printed[name])} stands where {format_form(name ** derived[name])} follows"
+                )
             case [name] if name.is_Symbol:
                 which, whole = ("too much", term) if name in printed else ("missing", nearest)
-                phrase = f"the factor {text(name ** abs(gaps[name]))} of {text(whole)} is {which}"
+                phrase = f"the factor {format_form(name ** abs(gaps[name]))} of {format_form(whole)} is {which}"
             case _:
                 return ""
         phrases[phrase] += 1
     return ", ".join(phrase + (f", in {count} terms" if count > 1 else "") for phrase, count in phrases.items())
 
 
-def factored(value: Any) -> Any:
+def factor_form(value: Any) -> Any:
     """Return a form factored into irreducible factors."""
     import sympy
 
     return sympy.factor(sympy.cancel(sympy.together(sympy.powsimp(value))))
 
 
-def terms(value: Any) -> Iterator[Any]:
+def iterate_terms(value: Any) -> Iterator[Any]:
     """Return the terms of a form, multiplied out."""
     import sympy
 
     return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))
 
 
-def _roots(value: Any) -> set[Any]:
+def _find_roots(value: Any) -> set[Any]:
     import sympy
 
     return {power for power in value.atoms(sympy.Pow) if power.base.is_Add and not power.exp.is_Integer}
 
 
-def names_within(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
+def substitute_definitions(expr: s.Expr, values: Mapping[str, s.Expr]) -> s.Expr:
     """Substitute definitions in an expression until none is left, at most 8 times."""
     for _ in range(8):
         if not names_in(expr) & set(values):
             break
-        expr = rewritten(expr, lambda node: values.get(node.id) if isinstance(node, s.Name) else None)
+        expr = rewrite_parts(expr, lambda node: values.get(node.id) if isinstance(node, s.Name) else None)
     return expr

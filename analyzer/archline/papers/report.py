@@ -8,12 +8,12 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from archline.language.diagnostics import counted, did_you_mean, error
+from archline.language.diagnostics import did_you_mean, error, format_count
 from archline.papers import rules
 from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict
 from archline.papers.recipes import INPUTS, derive
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
-from archline.papers.tables import column
+from archline.papers.tables import expand_column
 from archline.records import record, replace
 from archline.report.json import VERSION, pick
 from archline.report.layout import terminal_width, wrap
@@ -32,35 +32,38 @@ OF_ONE = {DIFFERS: "does not hold", READING: "holds under a reading", EQUAL: "ho
 BEFORE_ROUNDING = "its numbers are taken as they may have been before they were rounded"
 
 
-def page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
+def render_page(papers: Sequence[Paper], found: Sequence[RowVerdict]) -> str:
     """Render the page of the papers, with the findings on their rows."""
     parts = [
         INTRODUCTION,
-        *("\n".join(_section(paper, [verdict for verdict in found if verdict.row.paper is paper])) for paper in papers),
+        *(
+            "\n".join(_format_section(paper, [verdict for verdict in found if verdict.row.paper is paper]))
+            for paper in papers
+        ),
     ]
     return "\n".join(parts) + "\n"
 
 
-def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
+def _format_section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
     wrong, by_reading, left, equal = ([item for item in found if item.verdict == verdict] for verdict in VERDICTS)
     yield from (f"## {paper.title}", "")
     if paper.citation:
         yield from (f"{paper.citation}.", "")
-    yield from (f"{tally(found)}.", "")
+    yield from (f"{format_tally(found)}.", "")
     for title, rows in (
         ("What does not hold", [verdict for verdict in wrong if not verdict.is_slip]),
         ("Slips of the pen", [verdict for verdict in wrong if verdict.is_slip]),
         ("What holds under a reading, and not word for word", by_reading),
     ):
         if rows:
-            yield from (f"### {title}", "", *(line for verdict in rows for line in entry(verdict)))
+            yield from (f"### {title}", "", *(line for verdict in rows for line in format_entry(verdict)))
     if equal:
-        yield from ("### What holds", "", *(line for line in _held(equal)), "")
+        yield from ("### What holds", "", *(line for line in _format_holding_rows(equal)), "")
     if left:
         yield from (
             "### Undecided",
             "",
-            *(f"- {about(verdict)}: {code(verdict.row.printed)}; {verdict.reason}" for verdict in left),
+            *(f"- {describe_place(verdict)}: {format_code(verdict.row.printed)}; {verdict.reason}" for verdict in left),
             "",
         )
     if paper.left_out:
@@ -72,31 +75,31 @@ def _section(paper: Paper, found: Sequence[RowVerdict]) -> Iterator[str]:
         )
 
 
-def tally(found: Sequence[RowVerdict]) -> str:
+def format_tally(found: Sequence[RowVerdict]) -> str:
     """Count the rows that do not hold, hold under a reading, are undecided, and hold."""
     kinds = Counter(verdict.verdict for verdict in found)
     parts = [
         f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])
     ]
-    return ": ".join(filter(None, (counted(len(found), "row"), ", ".join(parts))))
+    return ": ".join(filter(None, (format_count(len(found), "row"), ", ".join(parts))))
 
 
-def about(finding: RowVerdict) -> str:
+def describe_place(finding: RowVerdict) -> str:
     """Return the place of a row and its subject."""
     return ", ".join(filter(None, (f"**{finding.row.place}**", finding.row.subject)))
 
 
-def entry(finding: RowVerdict) -> Iterator[str]:
+def format_entry(finding: RowVerdict) -> Iterator[str]:
     """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
     row = finding.row
-    facts = ", ".join(map(code, row.listed("where")))
+    facts = ", ".join(map(format_code, row.listed("where")))
     sentence = row.kind in ("claim", "run")
-    yield from (f"{about(finding)}" + (f": {code(row.quote)}" if row.quote else ""), "")
+    yield from (f"{describe_place(finding)}" + (f": {format_code(row.quote)}" if row.quote else ""), "")
     label = "taken as" if sentence else "printed"
-    yield f"- {label}: {code(row.printed)}" + (f" for {facts}" if facts else "") + _defined(finding)
+    yield f"- {label}: {format_code(row.printed)}" + (f" for {facts}" if facts else "") + _format_definitions(finding)
     if not sentence:
         # From a claim the same claim follows with another quantifier, as the reason says.
-        yield f"- follows: {code(finding.derived)}"
+        yield f"- follows: {format_code(finding.derived)}"
     yield f"- {'because' if finding.verdict == DIFFERS else 'word for word'} {finding.reason}"
     if finding.verdict == READING:
         yield f"- holds where {_say_reading(finding)}"
@@ -113,29 +116,31 @@ def _say_reading(finding: RowVerdict) -> str:
     return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
 
-def _defined(finding: RowVerdict) -> str:
+def _format_definitions(finding: RowVerdict) -> str:
     """Explain the names that the paper gives to parts of the form."""
     row = finding.row
     used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
-    definitions = [code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used]
+    definitions = [
+        format_code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used
+    ]
     return f", where {', '.join(definitions)}" if definitions else ""
 
 
-def _held(found: Sequence[RowVerdict]) -> Iterator[str]:
+def _format_holding_rows(found: Sequence[RowVerdict]) -> Iterator[str]:
     """Yield a line for each place at which rows hold."""
     for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
-        subjects = dict.fromkeys(verdict.row.subject or code(verdict.row.printed) for verdict in rows)
+        subjects = dict.fromkeys(verdict.row.subject or format_code(verdict.row.printed) for verdict in rows)
         yield f"- **{place}**: {'; '.join(subjects)}"
 
 
-def code(text: str) -> str:
+def format_code(text: str) -> str:
     """Format a text as code, with backquotes escaped by doubled marks."""
     marks = "``" if "`" in text else "`"
     return f"{marks}{' '.join(text.split())}{marks}"
 
 
 VERDICTS = (DIFFERS, READING, UNDECIDED, EQUAL)
-LABEL = 15
+LABEL_WIDTH = 15
 """The width of the labels in an explanation."""
 
 
@@ -150,22 +155,24 @@ class Rederived:
     @property
     def document(self) -> dict[str, Any]:
         """The JSON form; a form that is printed at several places is a row for each place."""
-        rows = [row_document(row, place) for row in self.rows for place in row.row.places if self._asked(place)]
+        rows = [row_document(row, place) for row in self.rows for place in row.row.places if self._is_asked(place)]
         return {"version": VERSION, "rows": rows}
 
-    def _asked(self, place: str) -> bool:
-        return self.place is None or _within(self.place, place)
+    def _is_asked(self, place: str) -> bool:
+        return self.place is None or _is_within(self.place, place)
 
     def explain(self, width: int | None = None) -> str:
         """Return the text with the derivation of each row."""
-        return "\n".join(line for paper in self.papers for line in _paper(self, paper, width or terminal_width(), True))
+        return "\n".join(
+            line for paper in self.papers for line in _format_paper(self, paper, width or terminal_width(), True)
+        )
 
     def markdown(self) -> str:
         """Return the findings as a page of Markdown, by paper."""
-        return page(self.papers, self.rows)
+        return render_page(self.papers, self.rows)
 
     def __str__(self) -> str:
-        return "\n".join(line for paper in self.papers for line in _paper(self, paper, terminal_width(), False))
+        return "\n".join(line for paper in self.papers for line in _format_paper(self, paper, terminal_width(), False))
 
 
 def papers(*names: str, only: str | None = None, place: str | None = None) -> Rederived:
@@ -176,7 +183,7 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
     available = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
     read = tuple(read_paper(name, INPUTS) for name in names or available)
     requested = [
-        row for paper in read for row in paper.rows if place is None or any(_within(place, at) for at in row.places)
+        row for paper in read for row in paper.rows if place is None or any(_is_within(place, at) for at in row.places)
     ]
     if place is not None and not requested:
         places = list(dict.fromkeys(at for paper in read for row in paper.rows for at in row.places))
@@ -186,20 +193,20 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
         ]
         hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
-    findings = [verdict for row in requested for verdict in derived(row) if only in (None, verdict.verdict)]
+    findings = [verdict for row in requested for verdict in derive_findings(row) if only in (None, verdict.verdict)]
     # Sorting is stable: findings of equal keys stay in the order of papers and rows.
     findings.sort(key=lambda verdict: (VERDICTS.index(verdict.verdict), verdict.is_slip, verdict.within_rounding))
     return Rederived(read, tuple(findings), place)
 
 
-def _within(asked: str, place: str) -> bool:
+def _is_within(asked: str, place: str) -> bool:
     """Whether a place is the requested one, or a section inside it."""
     return place == asked or place.startswith(f"{asked}.")
 
 
-def derived(row: PrintedRow) -> list[RowVerdict]:
+def derive_findings(row: PrintedRow) -> list[RowVerdict]:
     """Return the findings of a row: one, or one for each cell of its column, with a count of differing cells."""
-    findings = [derive(cell_row) for cell_row in column(row)]
+    findings = [derive(cell_row) for cell_row in expand_column(row)]
     wrong = [
         cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
     ]
@@ -223,20 +230,24 @@ def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
     }
 
 
-def _paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
+def _format_paper(result: Rederived, paper: Paper, width: int, explain: bool) -> Iterator[str]:
     """Yield the rows that do not hold first, a line each; to `explain`, each row's derivation."""
     rows = [finding for finding in result.rows if finding.row.paper is paper]
     if not rows and result.place is not None:
         return
     yield from wrap(f"{paper.name}: {paper.citation or paper.title}", width)
-    yield f"  {tally(rows)}"
+    yield f"  {format_tally(rows)}"
     for verdict in VERDICTS:
         shown = [finding for finding in rows if finding.verdict == verdict]
         if verdict == EQUAL and not explain and shown:
             lines = wrap(f"equal: {', '.join(_equal_places(rows))}", width - 2, "  ")
             yield from ("", *(f"  {line}" for line in lines))
         elif shown:
-            yield from ("", f"  {verdict}", *(line for finding in shown for line in _row(finding, width, explain)))
+            yield from (
+                "",
+                f"  {verdict}",
+                *(line for finding in shown for line in _format_row(finding, width, explain)),
+            )
     if not (explain or result.place or all(finding.verdict == EQUAL for finding in rows)):
         yield from ("", "  --explain has the derivations")
     yield ""
@@ -250,7 +261,7 @@ def _equal_places(rows: Sequence[RowVerdict]) -> Iterator[str]:
         yield f"{place} ({holding} of {holding + failing})" if failing else place
 
 
-def _row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
+def _format_row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     row = finding.row
     reason = finding.reason or row.printed
     if finding.verdict == READING:
@@ -264,6 +275,6 @@ def _row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]:
     parts += [("step", step) for step in finding.steps] + [("assumes", assumption) for assumption in row.assumes]
     parts += [("witness", str(finding.witness or ""))] if row.kind != "units" else []
     for name, text in parts:
-        for position, part in enumerate(wrap(text, width - LABEL) if text else ()):
+        for position, part in enumerate(wrap(text, width - LABEL_WIDTH) if text else ()):
             yield f"      {'' if position else name:<8} {part}"
     yield ""

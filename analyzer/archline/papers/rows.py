@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from archline.energy.formulas import value_of
-from archline.energy.machine_files import documents, machine, machine_names
+from archline.energy.formulas import bound_value
+from archline.energy.machine_files import load_documents, machine, machine_names
 from archline.energy.machines import Machine
 from archline.energy.quantities import NUMERAL
 from archline.energy.units import Dimension, Unit, parse_unit
@@ -21,9 +21,9 @@ from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import read_source
-from archline.language.toml import TomlPositions, parsed
+from archline.language.toml import TomlPositions, parse_toml
 from archline.papers import rules
-from archline.papers.forms import names_within
+from archline.papers.forms import substitute_definitions
 from archline.records import field, record, replace
 from archline.resources import resource
 
@@ -32,7 +32,7 @@ _BIT = re.compile(r"\b([kMGTP]?)bit\b")
 
 
 @record
-class Printed:
+class PrintedAmount:
     """A printed number: its value in base units, half of its last digit, numeral and unit."""
 
     value: Fraction
@@ -56,7 +56,7 @@ class Printed:
         """Whether a value is rounded to these digits, half a digit upwards."""
         return -self.half <= value - self.value < self.half or value == self.value
 
-    def like(self, value: Fraction) -> str:
+    def format_like(self, value: Fraction) -> str:
         """Format another value with as many digits, in the same unit."""
         printed_unit = parsed_unit(self.unit)
         assert printed_unit is not None
@@ -79,7 +79,7 @@ def parsed_unit(text: str) -> Unit | None:
     return Unit(unit.factor / Fraction(8) ** power, unit.dimension)
 
 
-def read_amount(text: str) -> Printed | None:
+def read_amount(text: str) -> PrintedAmount | None:
     """Parse a printed number with its unit; None for other texts."""
     match = _AMOUNT.fullmatch(text.strip())
     unit = parsed_unit(match[2]) if match else None
@@ -89,7 +89,7 @@ def read_amount(text: str) -> Printed | None:
     mantissa, _, exponent = numeral.lower().partition("e")
     last = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
     counted = unit.factor == 1 and {*dict(unit.dimension.powers)} <= COUNTED and not exponent and "." not in numeral
-    return Printed(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, match[2], counted)
+    return PrintedAmount(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, match[2], counted)
 
 
 KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
@@ -112,7 +112,7 @@ COUNTED = {"flop", "op", "word", "B", "line", "message"}
 """Units whose whole numbers are exact."""
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
-MOST_EXPONENT = 1000
+MAX_EXPONENT = 1000
 """The largest exponent of a printed form: powers of numbers are evaluated exactly."""
 Input = TypeVar("Input", str, list[Any], dict[str, Any])
 _PLACE = re.compile(r"\(\d+\w?\)|section .*|Table .*", re.IGNORECASE)
@@ -171,33 +171,33 @@ class PrintedRow:
         return match[1] if match else "every"
 
     @property
-    def amount(self) -> Printed:
+    def amount(self) -> PrintedAmount:
         return self.read_amount(self.printed, "printed")
 
     # Inputs
-    def _given(self, key: str, kind: type[Input], default: Input | None) -> Input:
+    def _read_input(self, key: str, kind: type[Input], default: Input | None) -> Input:
         """Return an input of a type. Raises ArchlineError (AL612)."""
         value = self.inputs.get(key, default)
         if isinstance(value, kind):
             return value
         expected = {str: "text", list: "list", dict: "table"}[kind]
         message = f"the row has no {expected} `{key}`" if value is None else f"`{key}` is not a {expected}"
-        raise self.wrong(rules.ROW_FORM, message, key)
+        raise self.make_error(rules.ROW_FORM, message, key)
 
     def has(self, key: str) -> bool:
         return key in self.inputs
 
     def text(self, key: str, default: str | None = None) -> str:
         """Return an input that is a text. Raises ArchlineError (AL612)."""
-        return self._given(key, str, default)
+        return self._read_input(key, str, default)
 
     def table(self, key: str) -> Mapping[str, Any]:
         """Return an input that is a table, empty if it is missing. Raises ArchlineError (AL612)."""
-        return self._given(key, dict, {})
+        return self._read_input(key, dict, {})
 
     def listed(self, key: str) -> list[str]:
         """Return an input that is a list, or one text. Raises ArchlineError (AL612)."""
-        return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._given(key, list, [])
+        return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
 
     def formula(self, key: str) -> s.Expr:
         """Return an input that is a form or a relation, with the row's definitions substituted."""
@@ -212,22 +212,22 @@ class PrintedRow:
         try:
             (fact,) = parse_facts(text, key)
             definitions = {name: parse_expression(value, "define") for name, value in self.table("define").items()}
-            form = both_sides(fact, lambda side: names_within(side, definitions))
+            form = map_sides(fact, lambda side: substitute_definitions(side, definitions))
         except (ArchlineError, ValueError, AttributeError) as problem:
             reason = problem.diagnostics[0].message if isinstance(problem, ArchlineError) else "it is not one form"
-            raise self.wrong(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
-        if _too_large(form):
-            raise self.wrong(rules.ROW_FORMULA, f"`{text}` has an exponent above {MOST_EXPONENT}", key)
+            raise self.make_error(rules.ROW_FORMULA, f"`{text}` cannot be read: {reason}", key) from None
+        if _has_large_exponent(form):
+            raise self.make_error(rules.ROW_FORMULA, f"`{text}` has an exponent above {MAX_EXPONENT}", key)
         return form
 
-    def read_amount(self, text: str, key: str) -> Printed:
+    def read_amount(self, text: str, key: str) -> PrintedAmount:
         """Parse a number with its unit. Raises ArchlineError (AL613)."""
         try:
             amount = read_amount(text) if isinstance(text, str) else None
         except ArchlineError as problem:
-            raise self.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
+            raise self.make_error(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
         if amount is None:
-            raise self.wrong(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
+            raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
         return amount
 
     def ends(self, key: str) -> tuple[Fraction, Fraction]:
@@ -236,9 +236,9 @@ class PrintedRow:
             case [low, high] if low < high:
                 return low, high
             case _:
-                raise self.wrong(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
+                raise self.make_error(rules.ROW_FORM, f"`{key}` takes two numbers, the smaller first", key)
 
-    def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, Printed]:
+    def amounts(self, texts: Mapping[str, str], key: str) -> dict[str, PrintedAmount]:
         return {name: self.read_amount(text, key) for name, text in texts.items()}
 
     def cases(self) -> Mapping[str, Mapping[str, Any]]:
@@ -246,7 +246,7 @@ class PrintedRow:
         cases = self.inputs.get("cases", {"": {}})
         if isinstance(cases, str) and cases not in self.paper.tables:
             hint = did_you_mean(cases, self.paper.tables)
-            raise self.wrong(rules.ROW_FORM, f"the paper has no table `{cases}`", "cases", hint)
+            raise self.make_error(rules.ROW_FORM, f"the paper has no table `{cases}`", "cases", hint)
         return self.paper.tables[cases] if isinstance(cases, str) else self.table("cases") or {"": {}}
 
     def machines(self) -> list[Machine]:
@@ -265,7 +265,7 @@ class PrintedRow:
             return machine(name)
         except ArchlineError as problem:
             first = problem.diagnostics[0]
-            raise self.wrong(first.rule, first.message, key, first.hint) from None
+            raise self.make_error(first.rule, first.message, key, first.hint) from None
 
     @cached_property
     def numbers(self) -> Mapping[str, Fraction]:
@@ -273,17 +273,17 @@ class PrintedRow:
         amounts = self.amounts(self.table("at"), "at")
         return {**self.paper.numbers, **{name: amount.value for name, amount in amounts.items()}}
 
-    def other(self, key: str = "of") -> PrintedRow | None:
+    def find_row(self, key: str = "of") -> PrintedRow | None:
         """Return the row whose name or place an input is, or None. Raises ArchlineError (AL612)."""
         text = self.text(key)
         rows = [row for row in self.paper.rows if row.inputs.get("name", row.place) == text]
         if not rows and _PLACE.fullmatch(text):
-            raise self.wrong(rules.ROW_FORM, f"no row is called `{text}`", key)
+            raise self.make_error(rules.ROW_FORM, f"no row is called `{text}`", key)
         if len(rows) > 1:
-            raise self.wrong(rules.ROW_FORM, f"several rows are called `{text}`", key, "give one of them a `name`")
+            raise self.make_error(rules.ROW_FORM, f"several rows are called `{text}`", key, "give one of them a `name`")
         return rows[0] if rows else None
 
-    def wrong(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
+    def make_error(self, rule: Rule, message: str, key: str = "", hint: str | None = None) -> ArchlineError:
         """Make an error about a part of the row, with its place."""
         source = self.paper.places.source
         span = self.paper.places.span((*self.path, key)) or Span(source, 1, 1, 1, len(source.lines[0]) + 1)
@@ -317,28 +317,28 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         hint = did_you_mean(name, PAPERS) or f"the papers are {', '.join(PAPERS)}"
         raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
     source = read_source(path)
-    data = parsed(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
+    data = parse_toml(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
     paper = Paper(path.stem, "", "", TomlPositions(source))
     head = PrintedRow(paper, "", "", "", data, ())
     for key in set(data) - {*KEYS}:
-        raise head.wrong(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
+        raise head.make_error(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
     numbers = dict(head.table("numbers"))
     machine_numbers = head.machine(numbers.pop("machine"), "numbers").values if "machine" in numbers else {}
     paper = replace(
         paper,
         title=head.text("title", path.stem),
-        citation=documents().get(head.text("document", ""), ""),
+        citation=load_documents().get(head.text("document", ""), ""),
         numbers={**machine_numbers, **{key: amount.value for key, amount in head.amounts(numbers, "numbers").items()}},
         tables=head.table("tables"),
         left_out=tuple((entry["place"], entry["reason"]) for entry in data.get("left_out", [])),
         figures=data.get("figure", []),
     )
     if not data.get("row"):
-        raise head.wrong(rules.ROW_FORM, "the paper has no table `[[row]]`")
+        raise head.make_error(rules.ROW_FORM, "the paper has no table `[[row]]`")
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
         try:
-            for row_table in each_of(table):
+            for row_table in expand_each(table):
                 paper.rows.append(read_row(paper, row_table, ("row", str(position)), keys))
         except ArchlineError as problem:
             problems += problem.diagnostics
@@ -347,7 +347,7 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     return paper
 
 
-def each_of(table: Mapping[str, Any]) -> list[dict[str, Any]]:
+def expand_each(table: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the rows or figures of a table: one for each of its `each`, with the keys around these."""
     around = {key: value for key, value in table.items() if key != "each"}
     return [{**around, **keys} for keys in table.get("each", [{}])]
@@ -362,7 +362,7 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
     _check_inputs(row, keys)
     if row.has("reading"):
         if not isinstance(row.table("reading").get("says"), str):
-            raise row.wrong(rules.ROW_FORM, "a reading says in `says` how the print is taken", "reading")
+            raise row.make_error(rules.ROW_FORM, "a reading says in `says` how the print is taken", "reading")
         _check_inputs(row.read_otherwise, keys)
     return row
 
@@ -371,28 +371,28 @@ def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
     """Raise ArchlineError (AL612) for an unknown recipe, or for missing or unknown inputs."""
     if row.kind not in keys:
         hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
-        raise row.wrong(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
+        raise row.make_error(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
     needed, more = keys[row.kind]
     for key in needed:
         if key not in row.inputs:
-            raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` lacks the input `{key}`", "kind")
+            raise row.make_error(rules.ROW_FORM, f"recipe `{row.kind}` lacks the input `{key}`", "kind")
     for key in row.inputs:
         if key not in (*COMMON, *needed, *more):
             hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
-            raise row.wrong(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
+            raise row.make_error(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
 
 
-def _too_large(form: s.Expr) -> bool:
+def _has_large_exponent(form: s.Expr) -> bool:
     """Whether a power in a form has an exponent of more than MAX_EXPONENT."""
     exponents = [node.right for node in nodes(form) if isinstance(node, s.Binary) and node.op == "^"]
     # Nested exponents first, so that no exponent is evaluated with a large exponent inside.
     return any(
-        not names(power) and (_too_large(power) or abs(value_of(power, {}).middle) > MOST_EXPONENT)
+        not names(power) and (_has_large_exponent(power) or abs(bound_value(power, {}).middle) > MAX_EXPONENT)
         for power in exponents
     )
 
 
-def both_sides(expr: s.Fact, change: Callable[[s.Expr], s.Expr]) -> s.Expr:
+def map_sides(expr: s.Fact, change: Callable[[s.Expr], s.Expr]) -> s.Expr:
     """Change a form, or both sides of a relation. Raises ValueError for other facts."""
     match expr:
         case s.Binary(op=op, left=left, right=right) if op in RELATIONS:

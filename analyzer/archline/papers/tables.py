@@ -7,39 +7,42 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from itertools import pairwise, product
 
-from archline.energy.formulas import dimension_of, names_in, value_of
+from archline.energy.formulas import bound_value, dimension_of, names_in
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.energy.units import BASES, Dimension, dimension
+from archline.energy.units import BASES, Dimension, parse_dimension
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.papers import forms, rules
-from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, SeparatingPoint, short
-from archline.papers.rows import Printed, PrintedRow, parsed_unit
+from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, SeparatingPoint, format_short
+from archline.papers.rows import PrintedAmount, PrintedRow, parsed_unit
 from archline.records import replace
 
-SIMPLE = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
+SIMPLE_FACTORS = [each for k in range(2, 17) for each in (Fraction(k), Fraction(1, k))]
 """Factors by which a printed number may be wrong."""
-FEW = 5
+MAX_CHANCE_LENGTH = 5
 """Numerals of at most this number of characters may be those of two quantities by chance."""
-SAMPLED = 64
+CROSSING_SAMPLES = 64
 """The number of parts of a range that are examined for several crossings of two curves."""
 BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
-def cell(row: PrintedRow) -> RowVerdict:
+def check_cell(row: PrintedRow) -> RowVerdict:
     """Derive a number of a table from others by the rule of its column; digits decide."""
     rule, printed = row.formula("rule"), row.amount
-    numbers = inputs(row, names_in(rule))
-    exact = _value(row, rule, numbers).middle
-    allowed = _value(row, rule, {name: number.rounded for name, number in numbers.items()})
-    derived, factor = printed.like(exact), printed.value / Fraction(printed.numeral) if printed.value else Fraction(1)
-    low, high = (short(bound / factor) for bound in (allowed.lower, allowed.upper))
+    numbers = collect_inputs(row, names_in(rule))
+    exact = _evaluate_rule(row, rule, numbers).middle
+    allowed = _evaluate_rule(row, rule, {name: number.rounded for name, number in numbers.items()})
+    derived, factor = (
+        printed.format_like(exact),
+        printed.value / Fraction(printed.numeral) if printed.value else Fraction(1),
+    )
+    low, high = (format_short(bound / factor) for bound in (allowed.lower, allowed.upper))
     named = ", ".join(f"{name} = {number.numeral} {number.unit}".rstrip() for name, number in numbers.items())
     steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
-    needed = _dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
+    needed = _find_dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
     if needed != printed.dimension:
         return _in_another_unit(row, exact, needed, row.text("rule"), steps)
     if printed.shows(exact):
@@ -47,41 +50,54 @@ def cell(row: PrintedRow) -> RowVerdict:
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
     values = {name: number.value for name, number in numbers.items()}
     witness = SeparatingPoint(forms.read(str(printed.value)), rule, values, printed.half)
-    times = f"{short(printed.value / exact)} times that" if exact else "not 0"
-    times = next((text for text, value in _slips(row, rule, numbers) if printed.shows(value)), times)
+    times = f"{format_short(printed.value / exact)} times that" if exact else "not 0"
+    times = next((text for text, value in _possible_slips(row, rule, numbers) if printed.shows(value)), times)
     reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
     return RowVerdict(row, READING if within else DIFFERS, derived, reason, steps, within, witness)
 
 
-def _slips(row: PrintedRow, rule: s.Expr, numbers: Mapping[str, Printed]) -> Iterator[tuple[str, Fraction]]:
+def _possible_slips(
+    row: PrintedRow, rule: s.Expr, numbers: Mapping[str, PrintedAmount]
+) -> Iterator[tuple[str, Fraction]]:
     """Yield possible errors of print: confused units, another number of the machine, a term times a simple factor."""
     printed = row.amount
-    derived = printed.like(_value(row, rule, numbers).middle).split()[0]
+    derived = printed.format_like(_evaluate_rule(row, rule, numbers).middle).split()[0]
     unequal = sum(a != b for a, b in zip(printed.numeral, derived, strict=False))
     if unequal == 2 and sorted(printed.numeral) == sorted(derived):
         yield "that with two digits exchanged", printed.value
-    exact, terms = _value(row, rule, numbers).middle, map(forms.text, forms.terms(forms.form(rule)))
+    exact, terms = (
+        _evaluate_rule(row, rule, numbers).middle,
+        map(forms.format_form, forms.iterate_terms(forms.build_form(rule))),
+    )
     for machine in row.machines():
         for name, number in numbers.items():
             if number.unit == "word" and "word" in machine.values:
                 in_bytes = replace(number, value=number.value / machine.values["word"])
-                yield f"that with {name} = {number.numeral} B", _value(row, rule, {**numbers, name: in_bytes}).middle
+                yield (
+                    f"that with {name} = {number.numeral} B",
+                    _evaluate_rule(row, rule, {**numbers, name: in_bytes}).middle,
+                )
     for name, number in numbers.items():
         for unit in (number.unit.replace("bit", "B"), re.sub(r"([MGT])(bit|B)\b", r"\1iB", number.unit)):
             confused = row.read_amount(f"{number.numeral} {unit}", "inputs")
-            yield f"that with {name} = {number.numeral} {unit}", _value(row, rule, {**numbers, name: confused}).middle
+            yield (
+                f"that with {name} = {number.numeral} {unit}",
+                _evaluate_rule(row, rule, {**numbers, name: confused}).middle,
+            )
     for machine, name in [(owner, name) for owner in row.machines() for name in owner.quantities]:
-        alike = len(row.amount.numeral) > FEW and as_printed(machine, name).split()[0] == row.amount.numeral
+        alike = (
+            len(row.amount.numeral) > MAX_CHANCE_LENGTH and as_printed(machine, name).split()[0] == row.amount.numeral
+        )
         if alike and name != row.inputs.get("quantity"):
             yield f"{row.amount.numeral}, as that of {name}", row.amount.value
-    parts = [("", exact), *((term, _value(row, forms.read(term), numbers).middle) for term in terms)]
-    for share, (term, value) in product(SIMPLE, parts):
+    parts = [("", exact), *((term, _evaluate_rule(row, forms.read(term), numbers).middle) for term in terms)]
+    for share, (term, value) in product(SIMPLE_FACTORS, parts):
         yield f"that with {share} times {term}" if term else f"{share} times that", exact + (share - 1) * value
 
 
-def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, Printed]:
+def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[str, PrintedAmount]:
     """Return the printed numbers of all names but `unknown`: of the row, of its machine, and constants."""
-    numbers = {name: Printed(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
+    numbers = {name: PrintedAmount(Fraction(1), Fraction(0), "1", "", True) for name in CONSTANTS}
     texts = dict(row.table("inputs"))
     for machine in row.machines():
         texts |= row.table("by_machine").get(machine.name, {})
@@ -90,7 +106,7 @@ def inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") -> dict[st
         }
     numbers |= row.amounts(texts, "inputs")
     if lacking := sorted(names - {*numbers, unknown}):
-        raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
+        raise row.make_error(rules.ROW_FORM, f"`{lacking[0]}` is in neither `inputs` nor the machine", "rule")
     return {name: numbers[name] for name in sorted(names - {unknown})}
 
 
@@ -105,7 +121,7 @@ def as_printed(machine: Machine, name: str) -> str:
     return quantity.as_written if parsed_unit(printed_unit or unit) else f"{quantity.as_written} {unit}"
 
 
-def column(row: PrintedRow) -> Iterator[PrintedRow]:
+def expand_column(row: PrintedRow) -> Iterator[PrintedRow]:
     """Yield a row for each machine if `quantity` of a cell names a column; else the row itself."""
     if row.kind != "cell" or not row.has("quantity"):
         yield row
@@ -122,56 +138,63 @@ def column(row: PrintedRow) -> Iterator[PrintedRow]:
             )
 
 
-def _value(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | Printed]) -> Interval:
-    ends = {name: Interval.of(value.value) if isinstance(value, Printed) else value for name, value in known.items()}
+def _evaluate_rule(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval | PrintedAmount]) -> Interval:
+    ends = {
+        name: Interval.of(value.value) if isinstance(value, PrintedAmount) else value for name, value in known.items()
+    }
     try:
-        return value_of(rule, ends)
+        return bound_value(rule, ends)
     except (EvaluationError, ArchlineError) as problem:
-        raise row.wrong(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
+        raise row.make_error(rules.ROW_FORMULA, f"it has no value: {problem}", "rule") from None
 
 
-def units(row: PrintedRow) -> RowVerdict:
+def check_units(row: PrintedRow) -> RowVerdict:
     """Compare a printed unit with the dimension of a formula."""
     rule = row.formula("rule")
     unit = parsed_unit(row.printed)
     if unit is None:
-        raise row.wrong(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
-    needed = _dimension(row, rule, {name: dimension(text) for name, text in row.table("units").items()})
+        raise row.make_error(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
+    needed = _find_dimension(row, rule, {name: parse_dimension(text) for name, text in row.table("units").items()})
     step = f"{format_expression(rule)} is in {needed}"
     if unit.dimension == needed:
         return RowVerdict(row, EQUAL, row.printed, "", (step,))
-    witness = SeparatingPoint(_scaled(row, unit.dimension), _scaled(row, needed), {})
+    witness = SeparatingPoint(_scale_units(row, unit.dimension), _scale_units(row, needed), {})
     return RowVerdict(row, DIFFERS, str(needed), f"{step}, and {row.printed} is printed", (step,), witness=witness)
 
 
-def _dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
+def _find_dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension]) -> Dimension:
     try:
         return dimension_of(rule, known)
     except ArchlineError as problem:
-        raise row.wrong(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
+        raise row.make_error(rules.ROW_FORMULA, problem.diagnostics[0].message, "rule") from None
 
 
-def _scaled(row: PrintedRow, found: Dimension) -> s.Expr:
+def _scale_units(row: PrintedRow, found: Dimension) -> s.Expr:
     """Return the factor of a number of a dimension if each base unit shrinks by a prime of its own."""
     return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
 
-def crossing(row: PrintedRow) -> RowVerdict:
+def check_crossing(row: PrintedRow) -> RowVerdict:
     """Find where two printed curves meet; digits decide. Undecided where one jumps or has a pole."""
     over, printed, left, right = row.text("over"), row.amount, row.formula("left"), row.formula("right")
-    numbers = {name: number.value for name, number in inputs(row, names_in(left) | names_in(right), over).items()}
+    numbers = {
+        name: number.value for name, number in collect_inputs(row, names_in(left) | names_in(right), over).items()
+    }
 
     def gap_at(at: Fraction) -> Fraction | None:
         difference = forms.value_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
         return None if difference is None else difference.middle
 
     (low, high), equation = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
-    sampled = [(at, gap_at(at)) for at in (low + (high - low) * step / SAMPLED for step in range(SAMPLED + 1))]
+    sampled = [
+        (at, gap_at(at))
+        for at in (low + (high - low) * step / CROSSING_SAMPLES for step in range(CROSSING_SAMPLES + 1))
+    ]
     gaps = [(at, value) for at, value in sampled if value is not None]
     turns = [pair for pair in pairwise(gaps) if (pair[0][1] > 0) != (pair[1][1] > 0)]
     if len(turns) != 1:
         many = "cross more than once" if turns else "do not cross"
-        reason = f"the curves {many} between {short(low)} and {short(high)}, as far as was tried"
+        reason = f"the curves {many} between {format_short(low)} and {format_short(high)}, as far as was tried"
         return RowVerdict(row, UNDECIDED, "", reason, (equation,))
     (low, first), (high, last) = turns[0]
     widest, ends = max(abs(first), abs(last)), [first, last]
@@ -185,8 +208,10 @@ def crossing(row: PrintedRow) -> RowVerdict:
         else:
             high, ends[1] = middle, value
     if max(map(abs, ends)) * 2**10 > widest:
-        return RowVerdict(row, UNDECIDED, "", f"at {over} = {short(low)} a curve jumps or has a pole", (equation,))
-    derived, steps = printed.like(low), (equation, f"they meet at {over} = {short(low)}")
+        return RowVerdict(
+            row, UNDECIDED, "", f"at {over} = {format_short(low)} a curve jumps or has a pole", (equation,)
+        )
+    derived, steps = printed.format_like(low), (equation, f"they meet at {over} = {format_short(low)}")
     needed = row.read_amount(row.listed("between")[0], "between").dimension
     if printed.dimension != needed:
         return _in_another_unit(row, low, needed, over, steps)
@@ -201,6 +226,6 @@ def _in_another_unit(
     row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
 ) -> RowVerdict:
     """Return the verdict on a number that is printed in a unit of another dimension."""
-    witness = SeparatingPoint(_scaled(row, row.amount.dimension), _scaled(row, needed), {})
+    witness = SeparatingPoint(_scale_units(row, row.amount.dimension), _scale_units(row, needed), {})
     reason = f"{about} is in {needed}, and {row.amount.unit or 'no unit'} is printed"
     return RowVerdict(row, DIFFERS, f"{float(exact):.6g} {needed}", reason, steps, witness=witness)

@@ -17,7 +17,7 @@ from archline.energy.formulas import names_in
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import defined_sizes, names, substituted
+from archline.expr.tree import defined_sizes, names, substitute_names
 from archline.expr.values import evaluate
 from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
@@ -33,31 +33,31 @@ from archline.papers.findings import (
     UNDECIDED,
     RowVerdict,
     SeparatingPoint,
-    distinguished,
-    holds,
+    format_distinct,
+    is_relation_true,
 )
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
 ORDERS = ("Theta", "O", "Omega")
-SEARCHED = 400
-LARGEST = 2**40
+SEARCH_TRIES = 400
+MAX_SHOWN_SIZE = 2**40
 """The largest size that is useful to a reader."""
-MOST_NAMED, MOST_CHARACTERS = 4, 100
+MAX_NAMED_CASES, MAX_CHARACTERS = 4, 100
 """The number of further cases that a reason names, and the length of a difference that it prints."""
 Case = tuple[str, Mapping[str, Fraction]]
 _BOUNDS = re.compile(r"(?:Theta\((.*?)\)|O\((.*?)\), Omega\((.*?)\)) against ")
 
 
-def claim(row: PrintedRow) -> RowVerdict:
+def check_claim(row: PrintedRow) -> RowVerdict:
     """Decide a relation for every, some or no case, of a table or a machine; or for all values of its symbols."""
     if row.has("machines") or row.inputs.get("cases"):
-        return _over_cases(row, _cases(row))
+        return _decide_over_cases(row, _find_cases(row))
     facts = [row.parsed(fact, "where") for fact in row.listed("where")]
-    return _over_symbols(row, [fact for fact in facts if isinstance(fact, s.Binary)])
+    return _decide_over_symbols(row, [fact for fact in facts if isinstance(fact, s.Binary)])
 
 
-def _cases(row: PrintedRow) -> list[Case]:
+def _find_cases(row: PrintedRow) -> list[Case]:
     """Return each case of the row's table on each of its machines, with the paper's and the row's numbers."""
     cases: list[Case] = []
     for named, values in [(machine.name, machine.values) for machine in row.machines()] or [("", {})]:
@@ -68,59 +68,68 @@ def _cases(row: PrintedRow) -> list[Case]:
     return cases
 
 
-def _relation(row: PrintedRow) -> s.Binary:
+def _require_relation(row: PrintedRow) -> s.Binary:
     relation = row.relation
     if isinstance(relation, s.Binary) and relation.op in SIGNS:
         return relation
-    raise row.wrong(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
+    raise row.make_error(rules.ROW_FORM, "a claim is a relation `LEFT <= RIGHT`", "printed")
 
 
-def _over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
-    relation = _relation(row)
+def _decide_over_cases(row: PrintedRow, cases: Sequence[Case]) -> RowVerdict:
+    relation = _require_relation(row)
     sides = (relation.left, relation.right)
     names = names_in(relation.left) | names_in(relation.right)
     for case, at in cases:
         if lacking := sorted(names - set(at)):
-            raise row.wrong(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case or 'the run'}", "printed")
-    verdicts = [holds(relation, at) for _, at in cases]
+            raise row.make_error(rules.ROW_FORM, f"`{lacking[0]}` has no value in {case or 'the run'}", "printed")
+    verdicts = [is_relation_true(relation, at) for _, at in cases]
     holding, failing = (
         [case for case, truth in zip(cases, verdicts, strict=True) if truth is wanted] for wanted in (True, False)
     )
     right = None if None in verdicts else "every" if not failing else "some" if holding else "no"
     steps = [
-        f"{case or 'the run'}: {format_fact(relation)} is {truth}: {' against '.join(distinguished(sides, at))}"
+        f"{case or 'the run'}: {format_fact(relation)} is {truth}: {' against '.join(format_distinct(sides, at))}"
         for (case, at), truth in zip(cases, verdicts, strict=True)
     ]
-    return _decided(row, relation, right, holding, failing, steps)
+    return _make_verdict(row, relation, right, holding, failing, steps)
 
 
-def _over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
+def _decide_over_symbols(row: PrintedRow, facts: list[s.Binary]) -> RowVerdict:
     """Decide a relation by a counterexample, or by the signs of the terms of the difference."""
-    relation = _relation(row)
+    relation = _require_relation(row)
     names = sorted(frozenset[str]().union(*(names_in(fact.left) | names_in(fact.right) for fact in (relation, *facts))))
-    inside = [point for point in _points(frozenset(names), row, facts) if all(holds(fact, point) for fact in facts)]
+    inside = [
+        point
+        for point in _sample_points(frozenset(names), row, facts)
+        if all(is_relation_true(fact, point) for fact in facts)
+    ]
     cases = [("", at) for at in inside]
     holding, failing = (
-        _shown([case for case in cases if holds(relation, case[1]) is wanted], relation) for wanted in (True, False)
+        _choose_shown_case([case for case in cases if is_relation_true(relation, case[1]) is wanted], relation)
+        for wanted in (True, False)
     )
-    always = None if failing else _proved(relation, facts)
+    always = None if failing else _find_proof(relation, facts)
     never = None
     opposite = negate_condition(relation)
     if not holding and relation.op in INEQUALITIES and isinstance(opposite, s.Binary):
-        never = _proved(opposite, facts)
+        never = _find_proof(opposite, facts)
     right = "every" if always else "no" if never else "some" if holding and failing else None
     where = f" where {', '.join(map(format_fact, facts))}" if facts else ""
     steps = [f"for all positive {', '.join(names)}{where}", *(proof for proof in (always, never) if proof)]
-    return _decided(row, relation, right, holding, failing, steps, never or "")
+    return _make_verdict(row, relation, right, holding, failing, steps, never or "")
 
 
-def _shown(cases: list[Case], relation: s.Binary) -> list[Case]:
+def _choose_shown_case(cases: list[Case], relation: s.Binary) -> list[Case]:
     """Return the first case, preferably one in which the sides are not equal; none of none."""
     unequal = [replace(relation, op=op) for op in ("<", ">")]
-    return [next((case for case in cases if any(holds(test, case[1]) for test in unequal)), cases[0])] if cases else []
+    return (
+        [next((case for case in cases if any(is_relation_true(test, case[1]) for test in unequal)), cases[0])]
+        if cases
+        else []
+    )
 
 
-def _decided(
+def _make_verdict(
     row: PrintedRow,
     relation: s.Binary,
     right: str | None,
@@ -138,19 +147,19 @@ def _decided(
         return RowVerdict(row, UNDECIDED, "", "no counterexample was met, and signs of terms do not decide", steps)
     witness = SeparatingPoint(relation.left, relation.right, against[0][1], relations=(("", relation),))
     first, *rest = (case for case, _ in against)
-    more = f", and for {_those(rest, len(holding))}" if rest else ""
+    more = f", and for {_list_cases(rest, len(holding))}" if rest else ""
     reason = f"{witness.sides} for {first}{more}" if first else proof or str(witness)
     return RowVerdict(row, DIFFERS, f"{right or 'some'}: {text}", reason, steps, witness=witness)
 
 
-def _those(cases: Sequence[str], holding: int) -> str:
+def _list_cases(cases: Sequence[str], holding: int) -> str:
     """List cases by name, or count them where all cases are many."""
-    return ", ".join(cases) if holding or len(cases) < MOST_NAMED else f"all {len(cases)} others"
+    return ", ".join(cases) if holding or len(cases) < MAX_NAMED_CASES else f"all {len(cases)} others"
 
 
-def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
+def _sample_points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
     """Yield the paper's own numbers and random ones; a name that a fact bounds is put near its bound."""
-    for position, point in enumerate(forms.points(names, row.numbers, tries=SEARCHED)):
+    for position, point in enumerate(forms.sample_points(names, row.numbers, tries=SEARCH_TRIES)):
         moved = dict(point)
         for index, fact in enumerate(facts):
             bound = forms.value_at(fact.right, moved) if isinstance(fact.left, s.Name) and position else None
@@ -160,7 +169,7 @@ def _points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> It
         yield moved
 
 
-def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
+def _find_proof(relation: s.Binary, facts: list[s.Binary]) -> str | None:
     """Find a proof by signs of terms or powers, with each bounded name as bound*(1 + t) or bound/(1 + t), t >= 0."""
     bounded: dict[str, list[s.Binary]] = {}
     for fact in facts:
@@ -169,34 +178,34 @@ def _proved(relation: s.Binary, facts: list[s.Binary]) -> str | None:
     for chosen in product(*bounded.values()):
         # A strict relation is tested at the ends of the facts too: a bounded name may equal its bound.
         strict = relation.op in ("<", ">") and any(fact.op[1:] for fact in chosen)
-        signs = [_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
+        signs = [_find_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
         if all(sign in SIGNS[relation.op] for sign in signs):
             put = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
             least = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
             weak = " or 0" if signs[0] and relation.op[1:] and any(fact.op in ("<=", ">=") for fact in chosen) else ""
-            return f"left less right{_gap(relation)} is {least}{weak}{put}"
+            return f"left less right{_format_gap(relation)} is {least}{weak}{put}"
     return None
 
 
-def _gap(relation: s.Binary) -> str:
+def _format_gap(relation: s.Binary) -> str:
     """Format the difference of the sides, if it is short."""
-    gap = forms.text((forms.form(relation.left) - forms.form(relation.right)).expand())
-    return f", {gap}," if len(gap) <= MOST_CHARACTERS else ""
+    gap = forms.format_form((forms.build_form(relation.left) - forms.build_form(relation.right)).expand())
+    return f", {gap}," if len(gap) <= MAX_CHARACTERS else ""
 
 
-def _sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
+def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool) -> int | None:
     """Find the sign of left - right with the bounds of names substituted, or at the `ends` that names may reach."""
     sides = [relation.left, relation.right]
     # The last first: a fact may use a name that an earlier one bounds. In the syntax, as a max may be a side.
     for index, fact in reversed(list(enumerate(chosen))):
         more = "" if ends and fact.op[1:] else {"<": f"/(1 + t{index})", ">": f"*(1 + t{index})", "=": ""}[fact.op[0]]
         moved = {format_expression(fact.left): forms.read(f"({format_expression(fact.right)}){more}")}
-        sides = [substituted(side, moved) for side in sides]
-    left, right = map(forms.form, sides)
-    return 0 if forms.vanishes(left - right) else _by_powers(left, right) or forms.sign(left - right)
+        sides = [substitute_names(side, moved) for side in sides]
+    left, right = map(forms.build_form, sides)
+    return 0 if forms.is_zero(left - right) else _find_sign_by_powers(left, right) or forms.sign(left - right)
 
 
-def _by_powers(left: Any, right: Any) -> int | None:
+def _find_sign_by_powers(left: Any, right: Any) -> int | None:
     """Find the sign of left - right if their ratio is a product of powers of sums that are at least 1."""
     import sympy
 
@@ -207,7 +216,9 @@ def _by_powers(left: Any, right: Any) -> int | None:
         sympy.powsimp(sympy.powdenest(sympy.factor(left) / sympy.factor(right))).as_powers_dict().items()
     ):
         is_number = base.is_Rational and base > 0
-        if not is_number and not (forms.signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1):
+        if not is_number and not (
+            forms.find_term_signs(base) == {1} and base.subs(dict.fromkeys(base.free_symbols, 0)) >= 1
+        ):
             return None
         signs.add(
             (1 if not is_number or base > 1 else -1 if base < 1 else 0)
@@ -217,29 +228,29 @@ def _by_powers(left: Any, right: Any) -> int | None:
     return int(signs.pop()) if signs in ({1}, {-1}) else None
 
 
-def growth(row: PrintedRow) -> RowVerdict:
+def check_growth(row: PrintedRow) -> RowVerdict:
     """Compare a printed order of growth with the derived cost of an algorithm of the library."""
     import archline
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
     if relation not in ORDERS:
-        raise row.wrong(rules.ROW_FORM, f"`{relation}` is none of {', '.join(ORDERS)}", "relation")
+        raise row.make_error(rules.ROW_FORM, f"`{relation}` is none of {', '.join(ORDERS)}", "relation")
     cost = row.text("cost")
     text = f"use {row.text('use')}\nclaim {cost} is {relation}({printed}){f' where {where}' if where else ''}\n"
     try:
         items = archline.loads(text, "papers").module.program.items
         (stated,) = [item for item in items if isinstance(item, s.Claim)]
-        decided = ClaimOfCosts(stated, _derived(row.text("use")), ()).decided()
+        decided = ClaimOfCosts(stated, _load_algorithms(row.text("use")), ()).decided()
     except ArchlineError as problem:
         first = problem.diagnostics[0]
-        raise row.wrong(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
+        raise row.make_error(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
     outcome, steps = decided.outcome, [f"{cost}, as derived", *filter(None, [decided.reason, decided.bounds])]
     bound = _BOUNDS.match(decided.bounds)
     order = bound and (bound[1] or (bound[2] if relation == "O" else None))
     # A cost that is Omega(g) is not O(printed) if g is not.
     least = bound and (bound[1] or (bound[3] if relation == "O" else None))
     if outcome == "unknown" and least:
-        free = _without_definitions(where, least, printed)
+        free = _drop_definitions(where, least, printed)
         outcome = "fails" if archline.order(least, printed, free, relation).holds is False else outcome
     if outcome == "holds":
         return RowVerdict(row, EQUAL, printed, "", steps)
@@ -248,8 +259,8 @@ def growth(row: PrintedRow) -> RowVerdict:
         return RowVerdict(row, DIFFERS, "", "; ".join(steps), steps)
     if outcome != "fails" or order is None:
         return RowVerdict(row, UNDECIDED, "", "; ".join(steps), steps)
-    witness = _apart(row.expr, least or order, where, relation)
-    printed_order = f"{relation}({forms.text(forms.form(row.expr))})"
+    witness = _find_separating_point(row.expr, least or order, where, relation)
+    printed_order = f"{relation}({forms.format_form(forms.build_form(row.expr))})"
     reason = (
         f"{cost} is not {printed_order}"
         if least in (None, order)
@@ -258,7 +269,7 @@ def growth(row: PrintedRow) -> RowVerdict:
     return RowVerdict(row, DIFFERS, order, reason, steps, witness=witness)
 
 
-def _without_definitions(where: str, *sides: str) -> str:
+def _drop_definitions(where: str, *sides: str) -> str:
     """Replace each fact `NAME == FORM` by `FORM >= 1`, where only that fact uses the name."""
     facts = parse_facts(where, "where") if where else []
     used = Counter(name for expr in (*facts, *map(forms.read, sides)) for name in names(expr))
@@ -288,7 +299,7 @@ def _is_at_least_one(form: s.Expr) -> bool:
             return False
 
 
-def _apart(printed: s.Expr, order: str, where: str, relation: str) -> SeparatingPoint | None:
+def _find_separating_point(printed: s.Expr, order: str, where: str, relation: str) -> SeparatingPoint | None:
     """Return the last size in a family by which the derived order is not in the relation to the printed one."""
     import archline
 
@@ -304,35 +315,35 @@ def _apart(printed: s.Expr, order: str, where: str, relation: str) -> Separating
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = SeparatingPoint(printed, forms.read(order), at)
-        if witness.holds() and (last is None or max(at.values()) <= LARGEST):
+        if witness.holds() and (last is None or max(at.values()) <= MAX_SHOWN_SIZE):
             last = witness
     return last
 
 
 @lru_cache(maxsize=16)
-def _derived(module: str) -> ClaimedAlgorithms:
+def _load_algorithms(module: str) -> ClaimedAlgorithms:
     """Return the algorithms of a module, whose costs are derived once."""
     return ClaimedAlgorithms(load_target(module)[0])
 
 
-def run(row: PrintedRow) -> RowVerdict:
+def check_run(row: PrintedRow) -> RowVerdict:
     """Decide a relation over executed counts, `NAME_work`, `NAME_io` and so on, of the runs that the row names.
 
     Their algorithms are of the standard library, or of the row's own `program`; sizes that a run does not give are
     those of the case. With `processors` io is that of private caches under its `schedule`.
     """
     cases: list[Case] = []
-    for label, at in _cases(row):
+    for label, at in _find_cases(row):
         counts = dict(at)
         for name, asked in row.table("runs").items():
-            executed = _executed(row.text("program", ""), json.dumps(asked), tuple(sorted(at.items())))
+            executed = _execute_run(row.text("program", ""), json.dumps(asked), tuple(sorted(at.items())))
             counts |= {key if key in asked.get("at", {}) else f"{name}_{key}": value for key, value in executed.items()}
         cases.append((label, counts))
-    return _over_cases(row, cases)
+    return _decide_over_cases(row, cases)
 
 
 @lru_cache(maxsize=64)
-def _executed(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
+def _execute_run(program: str, written: str, case: tuple[tuple[str, Fraction], ...]) -> Mapping[str, Fraction]:
     import archline
     from archline.api.running import run_at
     from archline.costs.sizes import from_python

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import EvaluationError
 from archline.records import record
-from archline.recurrences.model import Equation, SizeFunction, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
 Point = Mapping[str, int | Fraction]
 Place = tuple[str, tuple[Number, ...]]
@@ -44,11 +44,11 @@ _Call = tuple[str, tuple[Compute, ...]]
 """The function that is called, and its arguments."""
 
 
-def _place(call: _Call, environment: Environment) -> Place:
+def _evaluate_place(call: _Call, environment: Environment) -> Place:
     return call[0], tuple([compute(environment) for compute in call[1]])
 
 
-Holds = Callable[[Environment], bool]
+DecisionTest = Callable[[Environment], bool]
 
 
 @record
@@ -56,7 +56,7 @@ class _Case:
     """An equation: the decisions that lead to it, each with its number, and the parts of its value."""
 
     equation: Equation
-    decisions: tuple[tuple[int, Holds, bool], ...]
+    decisions: tuple[tuple[int, DecisionTest, bool], ...]
     rest: Compute
     linear: tuple[tuple[Compute, _Call], ...]
     nested: tuple[_Call, ...]
@@ -69,44 +69,48 @@ class FunctionCases:
         self.function = function
         self._compiler = Compiler((*function.parameters, *function.facts.quotients), called)
         self._decisions: dict[object, int] = {}
-        self._cases = [self._case(equation) for equation in function.equations]
+        self._cases = [self._compile_case(equation) for equation in function.equations]
         self._least = [function.least.get(name, -inf) for name in function.parameters]
         self._blank = self._compiler.environment(())[len(self._least) :]
 
-    def _case(self, equation: Equation) -> _Case:
-        rest, factors = by_call(equation.value)
-        linear = tuple((self._compiler.of(factor), self._call(call)) for call, factor in factors.items())
-        nested = tuple(map(self._call, calls(rest)))
-        return _Case(equation, tuple(self._outcomes(equation)), self._compiler.of(rest), linear, nested)
+    def _compile_case(self, equation: Equation) -> _Case:
+        rest, factors = split_by_call(equation.value)
+        linear = tuple((self._compiler.of(factor), self._compile_call(call)) for call, factor in factors.items())
+        nested = tuple(map(self._compile_call, find_calls(rest)))
+        return _Case(equation, tuple(self._iterate_decisions(equation)), self._compiler.of(rest), linear, nested)
 
-    def _outcomes(self, equation: Equation) -> Iterable[tuple[int, Holds, bool]]:
+    def _iterate_decisions(self, equation: Equation) -> Iterable[tuple[int, DecisionTest, bool]]:
         for decision in equation.decisions:
             number = self._decisions.setdefault((decision.branch, decision.indicator), len(self._decisions))
             yield number, self._compiler.holds(decision.indicator), decision.taken
 
-    def _call(self, call: Applied) -> _Call:
+    def _compile_call(self, call: Applied) -> _Call:
         return call.function, tuple(map(self._compiler.of, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """Return the equation that applies, and the sizes, quotients and exponents by name. Raises EvaluationError."""
-        point = coordinates(self.function, arguments)
-        return self._applying(self._compiler.environment(tuple(point.values()))).equation, point
+        point = compute_coordinates(self.function, arguments)
+        return self._find_case(self._compiler.environment(tuple(point.values()))).equation, point
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
         """Return the value of the function as an expression of calls at places. Raises EvaluationError."""
-        if self._plain(arguments):
+        if self._has_plain_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:
-            environment = self._compiler.environment(tuple(coordinates(self.function, arguments).values()))
-        case = self._applying(environment)
+            environment = self._compiler.environment(tuple(compute_coordinates(self.function, arguments).values()))
+        case = self._find_case(environment)
         # A call whose factor is 0 is under a guard that fails: its arguments may be no valid sizes.
         linear = tuple(
-            [(factor, _place(call, environment)) for compute, call in case.linear if (factor := compute(environment))]
+            [
+                (factor, _evaluate_place(call, environment))
+                for compute, call in case.linear
+                if (factor := compute(environment))
+            ]
         )
-        nested = tuple([place for call in case.nested if valid(place := _place(call, environment))])
+        nested = tuple([place for call in case.nested if valid(place := _evaluate_place(call, environment))])
         return OpenPlace(case.rest, environment, linear, nested)
 
-    def _plain(self, arguments: tuple[Number, ...]) -> bool:
+    def _has_plain_sizes(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are sizes, as they mostly are, and no other symbols express them."""
         if self.function.facts.quotients:
             return False
@@ -115,16 +119,16 @@ class FunctionCases:
                 return False
         return True
 
-    def valid(self, arguments: tuple[Number, ...]) -> bool:
+    def is_valid(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are valid sizes: a call in a max may be under a guard that fails."""
-        if not self._plain(arguments):
+        if not self._has_plain_sizes(arguments):
             try:
-                coordinates(self.function, arguments)
+                compute_coordinates(self.function, arguments)
             except EvaluationError:
                 return False
         return True
 
-    def _applying(self, environment: Environment) -> _Case:
+    def _find_case(self, environment: Environment) -> _Case:
         """Return the first case all of whose decisions have the right outcomes; each decision is evaluated once."""
         outcomes: dict[int, bool] = {}
         for case in self._cases:
@@ -138,7 +142,7 @@ class FunctionCases:
         raise EvaluationError("no case of the recurrence applies at these sizes")
 
 
-def coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
+def compute_coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
     """Return the sizes by name, and the quotients and exponents that express some. Raises EvaluationError."""
     point: dict[str, int | Fraction] = {}
     for name, value in zip(function.parameters, arguments, strict=True):
@@ -184,7 +188,9 @@ class ValueTable:
                 steps += 1
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
-                frame = self._of(place[0]).frame(place[1], lambda place_: self._of(place_[0]).valid(place_[1]))
+                frame = self._find_cases(place[0]).frame(
+                    place[1], lambda place_: self._find_cases(place_[0]).is_valid(place_[1])
+                )
                 missing = frame.missing(values)
                 if missing:
                     open_.add(place)
@@ -195,19 +201,19 @@ class ValueTable:
             values[place] = frame.value(values)
         return Fraction(self._known[asked])
 
-    def _of(self, name: str) -> FunctionCases:
+    def _find_cases(self, name: str) -> FunctionCases:
         if name not in self._cases:
-            self._cases[name] = FunctionCases(self._functions[name], self._called)
+            self._cases[name] = FunctionCases(self._functions[name], self._find_call_value)
         return self._cases[name]
 
-    def _called(self, name: str, arguments: tuple[Number, ...]) -> Number:
+    def _find_call_value(self, name: str, arguments: tuple[Number, ...]) -> Number:
         value = self._known.get((name, arguments))
         if value is None:
             raise EvaluationError(f"`{name}` has no value at the sizes of a call")
         return value
 
 
-MAX_SEEN = 5_000
+MAX_CACHED_POINTS = 5_000
 """The maximum number of points whose values are cached."""
 
 
@@ -249,28 +255,28 @@ class PointTable:
 
     def number(self, value: Poly, point: Point) -> Number:
         """Return the value at a point, a Python integer if it is whole."""
-        place = self._at(point)
+        place = self._find_place(point)
         return place.numbers([place.compiled[value]])[0]
 
     def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
         """Return the values at each of several points."""
-        values, places = list(values), list(map(self._at, points))
+        values, places = list(values), list(map(self._find_place, points))
         # Points are mostly in the same symbols.
         compiled_by_id = {id(place.compiled): place.compiled for place in places}
         computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
         return [place.numbers(computes[id(place.compiled)]) for place in places]
 
-    def _at(self, point: Point) -> _Place:
+    def _find_place(self, point: Point) -> _Place:
         # A few points are requested again and again; as they are kept, no other point can take the address of one.
         cached = self._seen.get(id(point))
         if cached is None:
-            if len(self._seen) >= MAX_SEEN:
+            if len(self._seen) >= MAX_CACHED_POINTS:
                 self._seen.clear()
                 self._places.clear()
-            cached = self._seen[id(point)] = point, self._place(tuple(point.items()))
+            cached = self._seen[id(point)] = point, self._build_place(tuple(point.items()))
         return cached[1]
 
-    def _place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
+    def _build_place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
         if point not in self._places:
             names = tuple([name for name, _ in point])
             if names not in self._compilers:

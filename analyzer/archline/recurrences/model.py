@@ -15,7 +15,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly
-from archline.expr.text import conjunction
+from archline.expr.text import format_conjunction
 from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
@@ -52,7 +52,7 @@ class Equation:
     @cached_property
     def recursive(self) -> bool:
         """Whether a call occurs."""
-        return bool(calls(self.value))
+        return bool(find_calls(self.value))
 
 
 @record(eq=False)
@@ -81,7 +81,7 @@ class SizeFunction:
         return tuple(
             (equation, dict(zip(self.parameters, call.arguments, strict=True)))
             for equation in self.equations
-            for call in calls(equation.value)
+            for call in find_calls(equation.value)
             if call.function == self.name
         )
 
@@ -125,31 +125,31 @@ class IntegerRecurrence:
     more: Poly = ZERO
 
 
-def calls(value: Poly) -> tuple[a.Applied, ...]:
+def find_calls(value: Poly) -> tuple[a.Applied, ...]:
     """Return the recursive calls in an expression, each once, including those inside a max."""
     applied: dict[a.Applied, None] = {}
     for atom in value.atoms():
         if isinstance(atom, a.Applied):
             applied[atom] = None
         for part in atom.parts:
-            applied |= dict.fromkeys(calls(part))
+            applied |= dict.fromkeys(find_calls(part))
     return tuple(applied)
 
 
-def with_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Poly:
+def replace_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Poly:
     """Replace the calls of a value, including those inside a max; `change` returns None for calls to keep."""
 
     def change_atom(atom: Atom) -> Poly | None:
         if isinstance(atom, a.Applied):
             return change(atom)
-        if not any(map(calls, atom.parts)):
+        if not any(map(find_calls, atom.parts)):
             return None
-        return atom.rebuild(tuple(with_calls(part, change) for part in atom.parts))
+        return atom.rebuild(tuple(replace_calls(part, change) for part in atom.parts))
 
     return value.map_atoms(change_atom)
 
 
-def by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
+def split_by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
     """Return the value without its calls, and the factor of each; calls inside a max stay in place.
 
     Raises TooComplexError if calls are multiplied with each other.
@@ -183,26 +183,27 @@ class SizeDecision(Protocol):
 Path = Sequence[SizeDecision]
 
 
-def in_order(path: Path) -> str:
+def format_case_condition(path: Path) -> str:
     """Return the condition of a case where it is the first that holds of all cases; empty if there is none.
 
     Cases come in the order in which their conditions are met in the body, those with a condition that holds first. So
     where one fails, all cases in which it holds have been excluded, and the conditions that hold in a case suffice.
     """
-    return conjunction(decision.condition for decision in path if decision.taken)
+    return format_conjunction(decision.condition for decision in path if decision.taken)
 
 
-def among(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
+def find_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
     """Return the conditions of a case where it is the first that holds of the cases that are not skipped."""
     skipped = list(skipped)
     return tuple(
         decision.condition if decision.taken else negate_condition(decision.condition)
         for index, decision in enumerate(path)
-        if decision.taken or any(_holds_in(skipped_path, path[:index], decision) for skipped_path in skipped)
+        if decision.taken
+        or any(_has_opposite_outcome(skipped_path, path[:index], decision) for skipped_path in skipped)
     )
 
 
-def _holds_in(path: Path, before: Path, decision: SizeDecision) -> bool:
+def _has_opposite_outcome(path: Path, before: Path, decision: SizeDecision) -> bool:
     """Test whether a case has the same decisions before this one, and the opposite outcome here."""
     decisions = [(x.branch, x.taken) for x in path[: len(before) + 1]]
     opposite = [*((x.branch, x.taken) for x in before), (decision.branch, not decision.taken)]

@@ -11,7 +11,7 @@ from typing import Any
 
 from archline.changes import results as r
 from archline.changes.results import CostChange, VersionDifferences
-from archline.language.diagnostics import counted
+from archline.language.diagnostics import format_count
 from archline.records import replace
 from archline.report import json
 from archline.report.checks.github import command
@@ -36,7 +36,7 @@ _VERDICT_WORDS = {
     r.SHRANK: ("shrank", "shrank"),
     r.FELL: ("has a bound that fell", "have bounds that fell"),
     r.BECAME_KNOWN: ("became known", "became known"),
-    r.NEW: ("is new", "are new"),
+    r.NEW_METRIC: ("is new", "are new"),
     r.REMOVED: ("was removed", "were removed"),
     r.IGNORED: ("is ignored", "are ignored"),
     r.EQUAL: ("is the same", "are the same"),
@@ -73,19 +73,19 @@ def verdict(found: VersionDifferences) -> str:
     # A file that moved leaves the names of its algorithms as they were.
     moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in found.renames)
     for count, change in ((len(found.renames) - moved, "renamed"), (moved, "moved")):
-        parts += [f"{counted(count, 'algorithm')} {'were' if count > 1 else 'was'} {change}"] if count else []
+        parts += [f"{format_count(count, 'algorithm')} {'were' if count > 1 else 'was'} {change}"] if count else []
     return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
 
 
 def refused_lines(found: VersionDifferences) -> list[str]:
     """A line with the files that are left out; none where all are compared."""
     files = sorted({of_diagnostic(each).path for each in found.problems})
-    return [f"{counted(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
+    return [f"{format_count(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
 def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
-    extent = "" if change.extent == r.SHOWN else change.extent
+    extent = "" if change.extent == r.AT_SHOWN_SIZES else change.extent
     said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
     unmoved = change.asked is not None and change.asked["old"] == change.asked["new"]
     more = [*filter(None, (change.evidence_asked, change.evidence)[:: -1 if unmoved else 1])]

@@ -15,10 +15,10 @@ from archline.costs.derived import DerivedCosts
 from archline.execution.results import RunCounts
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, behind, format_expression, phrase
-from archline.growth.normal_form import multiplied_out, sum_text
+from archline.expr.text import Formula, format_expression, join_phrases, prefix_relation
+from archline.growth.normal_form import format_sum, multiply_out
 from archline.language import syntax as s
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.numbers import exact, short
 from archline.records import field, record
 from archline.report.documents import Item, Section, parts
@@ -135,11 +135,11 @@ def nearness_text(near: BoundRatio) -> Iterator[str]:
         most = "" if near.exact else "at most "
         yield f"words tend to {most}{near.ratio} times the bound"
     elif near.factor:
-        factor = "a constant" if near.factor == "1" else phrase("O(", near.factor, ")")
+        factor = "a constant" if near.factor == "1" else join_phrases("O(", near.factor, ")")
         where = (" where ", near.where) if near.where else ()
-        yield phrase("words are within ", factor, " of its leading term", *where)
+        yield join_phrases("words are within ", factor, " of its leading term", *where)
     if near.vacuous:
-        yield phrase("vacuous where ", near.vacuous)
+        yield join_phrases("vacuous where ", near.vacuous)
 
 
 def document(view: CommunicationView) -> dict[str, Any]:
@@ -199,10 +199,10 @@ def items(view: CommunicationView) -> Iterator[Item]:
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
     if bound.growth is not None:
-        yield phrase("words are ", bound.growth, f", {bound.kind}")
+        yield join_phrases("words are ", bound.growth, f", {bound.kind}")
     for condition, least in bound.cases:
         where = (" where ", condition) if condition else (" otherwise",) if len(bound.cases) > 1 else ()
-        yield phrase(behind("words >=", least), *where, f", {bound.kind}")
+        yield join_phrases(prefix_relation("words >=", least), *where, f", {bound.kind}")
     if bound.value is not None:
         near = "" if view.words is None else f": {factor_text(view.words, bound.value)}"
         yield f"at these sizes words >= {amount(bound.value)}{near}"
@@ -300,8 +300,8 @@ def _view(
 
 def _letters(bounds: CommunicationBounds) -> list[str]:
     """What the letters of the bounds are, in the sizes of the algorithm."""
-    processors = processors_of(bounds.algorithm)
-    found = [] if processors is None else [f"P = {sum_text(multiplied_out(processors))}"]
+    processors = find_processors(bounds.algorithm)
+    found = [] if processors is None else [f"P = {format_sum(multiply_out(processors))}"]
     exact = any(each.needs_memory and each.held is not None for each in bounds.bounds)
     if bounds.registers and exact:
         found.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")

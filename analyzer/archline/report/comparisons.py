@@ -9,7 +9,7 @@ from typing import Any
 from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
-from archline.expr.text import joined, phrase
+from archline.expr.text import join_phrases, join_with_mark
 from archline.growth.short_forms import short_growth
 from archline.numbers import exact, readable
 from archline.report import json
@@ -185,7 +185,7 @@ def document(
             blocks.append((_growth(found, pair, relations, certificates),))
         else:
             blocks.append((growth_line(found, pair, relations),))
-    assumed = (phrase("assuming ", joined(found.assumptions, ", ")),) if found.assumptions else ()
+    assumed = (join_phrases("assuming ", join_with_mark(found.assumptions, ", ")),) if found.assumptions else ()
     return Document(heading(found), "", "", (*blocks, (*case_note(found), *assumed)))
 
 

@@ -11,14 +11,14 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.bounds import EVERYWHERE, Region
 from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
-from archline.analysis.checks.conditions import assumptions
+from archline.analysis.checks.conditions import find_assumptions
 from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError
-from archline.expr.text import Formula, conjunction
+from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
@@ -257,7 +257,7 @@ def page_view(
     costs = derived.without_io if without_io else derived.costs
     verdicts, on_grid, known = derived.ensures, derived.on_grid, derived.communication
     view = cost_view(derived, costs, at, more)
-    needs = assumptions(*derived.executed)
+    needs = find_assumptions(*derived.executed)
     scheduled = any(each.upper is not None and each.metric.startswith("io(") for each in more)
     return replace(
         view,
@@ -277,7 +277,7 @@ def _case(derived: DerivedCosts) -> CostView | None:
     general = derived.general
     if general is None:
         return None
-    return replace(cost_view(general, general.costs), case_when=conjunction(derived.case.when))
+    return replace(cost_view(general, general.costs), case_when=format_conjunction(derived.case.when))
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:

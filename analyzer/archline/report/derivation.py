@@ -15,8 +15,8 @@ from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.expr import build as b
-from archline.expr.text import Formula, format_expression, joined, phrase
-from archline.growth.growths import order
+from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
+from archline.growth.growths import make_order_formula
 from archline.ir.amounts import UnknownAmount, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import ratio, readable
@@ -198,17 +198,17 @@ def attained(found: OptimalityResult) -> Iterator[tuple[str, str]]:
     """How close io is to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
     if found.floors:
-        yield name, phrase(any_schedule_bound_text(found), " for any schedule, and the compulsory misses")
+        yield name, join_phrases(any_schedule_bound_text(found), " for any schedule, and the compulsory misses")
         name = ""
     for each in found.regimes:
-        where = joined(filter(None, (*found.under, each.when)), " and ")
-        yield name, phrase(each.text, " where ", where) if where and each.factor is not None else each.text
+        where = join_with_mark(filter(None, (*found.under, each.when)), " and ")
+        yield name, join_phrases(each.text, " where ", where) if where and each.factor is not None else each.text
         name = ""
 
 
 def any_schedule_bound_text(found: OptimalityResult) -> Formula:
     """What any schedule fetches up to constants, in addition to the compulsory misses."""
-    return order("Omega", b.total((False, each.expr) for each in found.floors))
+    return make_order_formula("Omega", b.sum_terms((False, each.expr) for each in found.floors))
 
 
 def gap_lines(row: CostRow) -> Iterator[str]:
@@ -263,7 +263,7 @@ def _below(line: str) -> Indented:
 def schedules(known: Sequence[ScheduleBound]) -> Iterator[str]:
     """What io is on several processors, by schedule."""
     for each in known:
-        yield phrase(f"{each.name}: ", each.bound, f" ({each.source})")
+        yield join_phrases(f"{each.name}: ", each.bound, f" ({each.source})")
 
 
 MAX_WRITTEN = 60

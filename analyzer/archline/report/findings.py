@@ -9,12 +9,12 @@ from pathlib import Path
 
 from archline.analysis.checks.failures import unset_outputs
 from archline.claims import rules
-from archline.growth.short_forms import cut
+from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
 from archline.language.conditions import NEVER_SET
 from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
 from archline.language.model import Module
-from archline.language.suppressions import Suppression, suppressions
+from archline.language.suppressions import Suppression, list_suppressions
 from archline.numbers import point_text
 from archline.records import field, record
 from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, relative
@@ -100,7 +100,7 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
     """The warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
-    comments = suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
+    comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
     found = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
         finding(warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim)
@@ -274,7 +274,7 @@ def reasons(contract: Contract) -> list[str]:
         return assuming
     at = f"at {point_text(contract.point)}: " if contract.point else ""
     bounds = contract.derived.split("\n")
-    shown = [AT_MOST.join(cut(each, MAX_DERIVED) for each in line.split(AT_MOST)) for line in bounds]
+    shown = [AT_MOST.join(cut_terms(each, MAX_DERIVED) for each in line.split(AT_MOST)) for line in bounds]
     # Of several costs each says which it is.
     lines = shown if len(shown) > 1 else [f"derived: {each}" for each in shown if each]
     lines.append(at + contract.reason)

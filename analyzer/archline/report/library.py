@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from archline.expr.text import Formula, joined, phrase
+from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.language import model
 from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
@@ -87,8 +87,8 @@ def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
     if signature.size_names:
         sentences.append(f"sizes: {', '.join(signature.size_names)}")
     if algorithm.where:
-        sentences.append(phrase("where ", joined(map(Formula, algorithm.where), ", ")))
-    sentences += [phrase("ensures ", contract_text(each)) for each in algorithm.ensures]
+        sentences.append(join_phrases("where ", join_with_mark(map(Formula, algorithm.where), ", ")))
+    sentences += [join_phrases("ensures ", contract_text(each)) for each in algorithm.ensures]
     place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 

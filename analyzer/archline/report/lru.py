@@ -8,7 +8,7 @@ from typing import Any
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru.distribution import Condition, LruCounts, Piece, Piecewise
 from archline.expr import build as b
-from archline.expr.text import Formula, joined, phrase
+from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.report.cost_view import CostView, LruView
 from archline.report.documents import Item, Table
 
@@ -48,7 +48,7 @@ def _distribution(view: CostView, counts: LruCounts) -> Iterator[Item]:
     for distance, pieces in _rows(view, counts):
         for piece in pieces:
             when = condition(view, piece)
-            rows.append((distance, phrase(view.text(piece.value), *((" where ", when) if when else ()))))
+            rows.append((distance, join_phrases(view.text(piece.value), *((" where ", when) if when else ()))))
             distance = ""
     yield Table(("distance", "accesses"), tuple(rows))
 
@@ -74,7 +74,9 @@ def condition(view: CostView, piece: Piece) -> str:
     """Where a piece holds; "" for everywhere."""
     if not all(piece.cases):
         return ""
-    return joined((joined((_relation(view, each) for each in case), " and ") for case in piece.cases), " or ")
+    return join_with_mark(
+        (join_with_mark((_relation(view, each) for each in case), " and ") for case in piece.cases), " or "
+    )
 
 
 def _relation(view: CostView, known: Condition) -> Formula:

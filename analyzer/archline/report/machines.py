@@ -9,14 +9,14 @@ from json import dumps
 from typing import Any
 
 from archline.energy.drafts import Draft
-from archline.energy.estimates import applied
-from archline.energy.fitting import MAX_CONDITION, Fit, definition
+from archline.energy.estimates import apply_model
+from archline.energy.fitting import MAX_CONDITION, Fit, find_definition
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
 from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
 from archline.energy.units import format_si, parse_unit
 from archline.expr.text import format_expression
-from archline.language.diagnostics import counted
+from archline.language.diagnostics import format_count
 from archline.report.json import VERSION, pick
 from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
 
@@ -37,7 +37,7 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
 
 def feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
     """The models for which the machine has all quantities, given or converted."""
-    return [model.name for model in models if not applied(model, machine).missing]
+    return [model.name for model in models if not apply_model(model, machine).missing]
 
 
 def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
@@ -103,7 +103,7 @@ def _margin(each: Quantity, written: str) -> str:
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
     """What the machine lacks for the model, and which of its answers there are without that."""
-    on = applied(model, machine)
+    on = apply_model(model, machine)
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
     answers = [name for name, each in lacking.items() if not each]
     if on.missing or len(answers) == len(lacking):
@@ -210,7 +210,7 @@ def fit_document(fit: Fit) -> dict[str, Any]:
         "version": VERSION,
         **pick(fit, "model", "parameters", "condition"),
         "residuals": {**fit.residuals, "runs": fit.data.runs, "repeated": fit.data.repeated},
-        "rates": {name: {"value": value, "unit": definition(name).unit} for name, value in fit.rates.items()},
+        "rates": {name: {"value": value, "unit": find_definition(name).unit} for name, value in fit.rates.items()},
     }
 
 
@@ -225,9 +225,14 @@ def fit_text(fit: Fit, width: int) -> str:
         margin = standard_errors * each.standard_error
         share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
         rows.append(
-            [name, _format_si(name, each.value), f"+- {_format_si(name, margin, 2)}{share}", definition(name).meaning]
+            [
+                name,
+                _format_si(name, each.value),
+                f"+- {_format_si(name, margin, 2)}{share}",
+                find_definition(name).meaning,
+            ]
         )
-    repeated = f" ({counted(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
+    repeated = f" ({format_count(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
     title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
     seen = ", ".join(f"{name} {_format_si(name, value)}" for name, value in fit.rates.items())
@@ -240,7 +245,7 @@ def fit_text(fit: Fit, width: int) -> str:
 
 
 def _format_si(name: str, value: float, digits: int = 4) -> str:
-    return format_si(Fraction(value), definition(name).unit, digits)
+    return format_si(Fraction(value), find_definition(name).unit, digits)
 
 
 def fitted_machine(fit: Fit, title: str) -> str:
@@ -253,9 +258,9 @@ def fitted_machine(fit: Fit, title: str) -> str:
         tables[name] = _entry(f"{each.value:.9g}", each.unit, "fitted", source)
         tables[name]["error"] = f"{each.standard_error:.3g}"
     for name, value in fit.rates.items():
-        tables[name] = _entry(f"{value:.9g}", definition(name).unit, "measured", seen)
+        tables[name] = _entry(f"{value:.9g}", find_definition(name).unit, "measured", seen)
         time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
-        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": definition(time).unit}
+        tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": find_definition(time).unit}
     for variant in variants or [""] if fit.rates else []:
         note = f"{variant} precision" if variant else "double precision, as the measurements name none"
         name = f"word@{variant}" if variant else "word"

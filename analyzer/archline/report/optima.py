@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Any
 
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, EnergyOptimum, Number, Optimisation, Span
-from archline.energy.units import amount_text
+from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.numbers import readable
 from archline.report import json
@@ -52,14 +52,14 @@ def _rows(answer: Optimisation) -> Iterator[list[str]]:
     assert found.value is not None
     assert found.lower is not None
     ends = Interval(Fraction(found.lower), Fraction(found.value))
-    yield [_named(problem.minimise), amount_text(ends, problem.unit), _proved(found)]
+    yield [_named(problem.minimise), format_amount(ends, problem.unit), _proved(found)]
     yield from (_variable_row(found, variable.name) for variable in problem.variables)
     estimate = found.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
             amount = shown.answers(estimate)[name]
             if amount is not None and name != problem.minimise:
-                yield [_named(name), amount_text(amount, unit), ""]
+                yield [_named(name), format_amount(amount, unit), ""]
         more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - found.variables.keys()]
         yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
     yield ["binding", "; ".join(found.binding) or "nothing", ""]

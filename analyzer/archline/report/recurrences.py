@@ -6,9 +6,9 @@ from fractions import Fraction
 from typing import Any
 
 from archline.expr import build as b
-from archline.expr.text import conjunction, format_expression
+from archline.expr.text import format_conjunction, format_expression
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import default_base, evaluate
+from archline.recurrences.asymptotic.evaluate import evaluate, find_default_base
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.report.json import pick
 from archline.report.layout import indented, table, wrap
@@ -61,8 +61,8 @@ class Solution:
         functions, found = frozenset(each.name for each in self.problem.definitions), []
         for each in self.problem.definitions:
             if not each.bases and all(case.condition is None for case in each.cases):
-                most = b.number(default_base(each, functions))
-                small = conjunction(b.binary("<=", b.name(size), most) for size in each.parameters)
+                most = b.number(find_default_base(each, functions))
+                small = format_conjunction(b.binary("<=", b.name(size), most) for size in each.parameters)
                 found.append(f"{each.name}({', '.join(each.parameters)}) = 1 for {small}")
         return tuple(found)
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from archline.expr.text import Formula, joined, phrase
-from archline.growth.growths import order
+from archline.expr.text import Formula, join_phrases, join_with_mark
+from archline.growth.growths import make_order_formula
 from archline.language import syntax as s
 from archline.numbers import point_text
 from archline.records import field, record
@@ -253,5 +253,5 @@ def contract_text(ensures: s.Ensures) -> str:
     if relation in ("==", "<=", ">="):
         text: str = Formula(ensures.bound, f"{subject} {relation}")
     else:
-        text = phrase(f"{subject} is ", order(relation, ensures.bound))
-    return phrase(text, " when ", joined(map(Formula, ensures.when), ", ")) if ensures.when else text
+        text = join_phrases(f"{subject} is ", make_order_formula(relation, ensures.bound))
+    return join_phrases(text, " when ", join_with_mark(map(Formula, ensures.when), ", ")) if ensures.when else text

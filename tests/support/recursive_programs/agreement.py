@@ -10,7 +10,7 @@ from archline.analysis.bounds import OTHERWISE, Piece
 from archline.analysis.cost import Cost, Costs
 from archline.execution.results import RunCounts
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language.parser import parse_expression
 
 Sizes = Mapping[str, int]
@@ -69,7 +69,7 @@ def outside(cost: Cost, count: Fraction, sizes: Sizes) -> Iterator[str]:
 
 def _applies(piece: Piece, sizes: Sizes) -> bool:
     """Whether sizes are ones that the text of a piece speaks of, if none before it is."""
-    return piece.when == OTHERWISE or bool(holds(parse_expression(piece.when), sizes))
+    return piece.when == OTHERWISE or bool(evaluate_fact(parse_expression(piece.when), sizes))
 
 
 def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:

@@ -20,28 +20,28 @@ from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.records import memoised, record
 
 Array: TypeAlias = NDArray[np.float64]
-Ends: TypeAlias = tuple[Array, Array]
-_ROUNDED = 2.0**-50
+IntervalArrays: TypeAlias = tuple[Array, Array]
+_ROUNDING_ERROR = 2.0**-50
 """An upper bound of the relative rounding error of an operation, logarithms included."""
 
 
-def _outward(low: Array, high: Array) -> Ends:
-    return low - np.abs(low) * _ROUNDED, high + np.abs(high) * _ROUNDED
+def _round_outward(low: Array, high: Array) -> IntervalArrays:
+    return low - np.abs(low) * _ROUNDING_ERROR, high + np.abs(high) * _ROUNDING_ERROR
 
 
-def _product(one: Ends, other: Ends) -> Ends:
+def _multiply_intervals(one: IntervalArrays, other: IntervalArrays) -> IntervalArrays:
     corners = [first * second for first in one for second in other]
     # 0 times an infinite end is 0.
     corners = [np.where(np.isnan(corner), 0.0, corner) for corner in corners]
-    return _outward(reduce(np.minimum, corners), reduce(np.maximum, corners))
+    return _round_outward(reduce(np.minimum, corners), reduce(np.maximum, corners))
 
 
 @record(eq=False)
 class OverBoxes:
     """An expression over boxes: its minimum and maximum values, and those of its slope along each size."""
 
-    values: Ends
-    slopes: Ends
+    values: IntervalArrays
+    slopes: IntervalArrays
 
     @property
     def low(self) -> Array:
@@ -53,7 +53,7 @@ class OverBoxes:
 
     def __add__(self, other: OverBoxes) -> OverBoxes:
         pairs = ((self.values, other.values), (self.slopes, other.slopes))
-        values, slopes = (_outward(left[0] + right[0], left[1] + right[1]) for left, right in pairs)
+        values, slopes = (_round_outward(left[0] + right[0], left[1] + right[1]) for left, right in pairs)
         return OverBoxes(values, slopes)
 
     def __neg__(self) -> OverBoxes:
@@ -63,8 +63,10 @@ class OverBoxes:
         return self + -other
 
     def __mul__(self, other: OverBoxes) -> OverBoxes:
-        left, right = _product(self.values, other.slopes), _product(other.values, self.slopes)
-        return OverBoxes(_product(self.values, other.values), _outward(left[0] + right[0], left[1] + right[1]))
+        left, right = _multiply_intervals(self.values, other.slopes), _multiply_intervals(other.values, self.slopes)
+        return OverBoxes(
+            _multiply_intervals(self.values, other.values), _round_outward(left[0] + right[0], left[1] + right[1])
+        )
 
     def __truediv__(self, other: OverBoxes) -> OverBoxes:
         return self * other.power(-1.0)
@@ -94,28 +96,30 @@ class OverBoxes:
         if exponent < 0 and exponent == int(exponent):
             nonzero = (self.low > 0) | (self.high < 0)
             positive_power = self.power(-exponent)
-            inverse = positive_power._through(lambda value: 1 / value, lambda value: -1 / value**2)
+            inverse = positive_power._apply_monotone(lambda value: 1 / value, lambda value: -1 / value**2)
             return inverse.known(nonzero)
-        rises = self._through(lambda value: value**exponent, lambda value: exponent * value ** (exponent - 1))
+        rises = self._apply_monotone(lambda value: value**exponent, lambda value: exponent * value ** (exponent - 1))
         return rises.known(self.low > 0)
 
     def root(self) -> OverBoxes:
         """Return the square root; unbounded where the number may be negative."""
-        return self._through(np.sqrt, lambda value: 0.5 / np.sqrt(value)).known(self.low >= 0)
+        return self._apply_monotone(np.sqrt, lambda value: 0.5 / np.sqrt(value)).known(self.low >= 0)
 
     def logarithm(self) -> OverBoxes:
         """Return the binary logarithm; unbounded where the number may not be positive."""
-        return self._through(np.log2, lambda value: 1 / (value * np.log(2))).known(self.low > 0)
+        return self._apply_monotone(np.log2, lambda value: 1 / (value * np.log(2))).known(self.low > 0)
 
     def exponential(self, base: float) -> OverBoxes:
         """Return base to this power, for a base above 1."""
-        return self._through(lambda value: base**value, lambda value: np.log(base) * base**value)
+        return self._apply_monotone(lambda value: base**value, lambda value: np.log(base) * base**value)
 
-    def _through(self, function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> OverBoxes:
+    def _apply_monotone(self, function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> OverBoxes:
         """Apply a monotone function whose slope is monotone too."""
         (left, right), (first, second) = ([compute(end) for end in self.values] for compute in (function, slope))
-        slopes = _outward(np.minimum(first, second), np.maximum(first, second))
-        return OverBoxes(_outward(np.minimum(left, right), np.maximum(left, right)), _product(slopes, self.slopes))
+        slopes = _round_outward(np.minimum(first, second), np.maximum(first, second))
+        return OverBoxes(
+            _round_outward(np.minimum(left, right), np.maximum(left, right)), _multiply_intervals(slopes, self.slopes)
+        )
 
     def known(self, where: NDArray[np.bool_]) -> OverBoxes:
         """Return the same bounds at some boxes, and none at the rest."""
@@ -145,7 +149,7 @@ class Boxes:
         pair = (low, low if high is None else high)
         ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
         zero = np.zeros((len(self._moving), self._length))
-        return OverBoxes(_outward(ends[0], ends[1]), (zero, zero))
+        return OverBoxes(_round_outward(ends[0], ends[1]), (zero, zero))
 
     def name(self, name: str) -> OverBoxes:
         bounds = self.number(self._lows[name], self._highs[name])
@@ -157,17 +161,17 @@ class Boxes:
 
     @memoised
     def of(self, value: Poly) -> OverBoxes:
-        terms = (self._product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
+        terms = (self._bound_product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
         return reduce(OverBoxes.__add__, terms, self.number(0.0))
 
     @memoised
-    def _product(self, monomial: Monomial) -> OverBoxes:
+    def _bound_product(self, monomial: Monomial) -> OverBoxes:
         *rest, (atom, power) = monomial or ((None, 0),)
-        last = self.number(1.0) if atom is None else self._atom(atom).power(float(power))
-        return self._product(tuple(rest)) * last if rest else last
+        last = self.number(1.0) if atom is None else self._bound_atom(atom).power(float(power))
+        return self._bound_product(tuple(rest)) * last if rest else last
 
     @memoised
-    def _atom(self, atom: Atom) -> OverBoxes:
+    def _bound_atom(self, atom: Atom) -> OverBoxes:
         parts = [self.of(part) for part in atom.parts]
         match atom:
             case Symbol():
@@ -177,10 +181,10 @@ class Boxes:
             case a.Quotient():
                 return parts[0] / parts[1]
             case a.Floor():
-                return self.floor(parts[0] / parts[1], atom.key, _whole(atom) / parts[1].high)
+                return self.floor(parts[0] / parts[1], atom.key, _integer_margin(atom) / parts[1].high)
             case a.CeilLog2():
                 inside = parts[0].at_least(self.number(1.0))
-                return -self.floor(-inside.logarithm(), atom.key, _whole(atom) / inside.high)
+                return -self.floor(-inside.logarithm(), atom.key, _integer_margin(atom) / inside.high)
             case a.Exponential(base=base):
                 return parts[0].exponential(float(base))
             case a.RealFunction(function="log2"):
@@ -189,10 +193,10 @@ class Boxes:
                 return parts[0].root()
             case a.RealFunction():
                 root = parts[0].root()
-                return self.floor(root, atom.key, _whole(atom) / (2 * root.high + 2))
+                return self.floor(root, atom.key, _integer_margin(atom) / (2 * root.high + 2))
             case a.CommonDivisor():
                 smaller = parts[0].at_most(parts[1]).high
-                return self._constant(self.number(1.0, smaller), atom.key, np.ones(self._length, bool), parts[0])
+                return self._mark_constant(self.number(1.0, smaller), atom.key, np.ones(self._length, bool), parts[0])
             case _:
                 # Atoms that depend on the data have no bounds here.
                 return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))
@@ -203,9 +207,11 @@ class Boxes:
         A value that is not an integer is more than `apart` below the next integer.
         """
         low, high = np.floor(value.low + apart), np.floor(value.high)
-        return self._constant(self.number(low, high), key, low == high, value - self.number(0.0, 1.0))
+        return self._mark_constant(self.number(low, high), key, low == high, value - self.number(0.0, 1.0))
 
-    def _constant(self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes) -> OverBoxes:
+    def _mark_constant(
+        self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes
+    ) -> OverBoxes:
         """Return a value that is one constant on boxes marked `same`, which points inside adopt; else `otherwise`."""
         if self._around is not None:
             value, mark = self._around._known["constant", key], self._around._known["same", key]
@@ -218,7 +224,7 @@ class Boxes:
         )
         return OverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
-    def ends(self, find: Callable[[Boxes], OverBoxes]) -> Ends:
+    def ends(self, find: Callable[[Boxes], OverBoxes]) -> IntervalArrays:
         """Return lower bounds of a formula over the boxes, improved by its slopes, and upper bounds."""
         with np.errstate(all="ignore"):
             bounds = find(self)
@@ -232,14 +238,14 @@ class Boxes:
             rows = dict(zip(self._moving, point, strict=True))
             corner = find(Boxes({**self._lows, **rows}, {**self._highs, **rows}, (), self))
             steepest = np.maximum(np.abs(bounds.slopes[0]), np.abs(bounds.slopes[1]))
-            lost = np.where(rises | falls, 0.0, steepest * ((ends[1] - ends[0]) / 2 * (1 + _ROUNDED)))
+            lost = np.where(rises | falls, 0.0, steepest * ((ends[1] - ends[0]) / 2 * (1 + _ROUNDING_ERROR)))
             # Along a size of zero width nothing is lost, even if the slope is infinite.
             lost = np.where(ends[1] > ends[0], lost, 0.0)
-            by_slopes = _outward(corner.low - lost.sum(axis=0) * (1 + _ROUNDED), bounds.high)[0]
+            by_slopes = _round_outward(corner.low - lost.sum(axis=0) * (1 + _ROUNDING_ERROR), bounds.high)[0]
             low = np.fmax(np.where(np.isnan(by_slopes), -np.inf, by_slopes), bounds.low)
             return low, np.where(np.isnan(bounds.high), np.inf, bounds.high)
 
 
-def _whole(atom: Atom) -> float:
+def _integer_margin(atom: Atom) -> float:
     """Return the fraction of its divisor by which a quotient (or a root or logarithm) of integers misses integers."""
     return 0.5 if all(map(a.is_integral, atom.parts)) else 0.0

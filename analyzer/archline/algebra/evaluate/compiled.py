@@ -33,16 +33,16 @@ class Compiler:
     def __init__(self, names: Iterable[str], apply: Apply | None = None) -> None:
         self._names = tuple(names)
         self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): place for place, name in enumerate(self._names)}
-        self._computed: list[Compute] = [_missing(name) for name in self._names]
+        self._computed: list[Compute] = [_compile_missing(name) for name in self._names]
         self._apply = apply
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
         """Return the environment at a point, for everything compiled so far."""
-        return [*map(_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
+        return [*map(_to_int_if_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
 
     def at(self, point: Mapping[str, Number]) -> Environment:
         """Return the environment at a point; expressions in symbols that it lacks have no value."""
-        numbers = [_whole(point[name]) if name in point else None for name in self._names]
+        numbers = [_to_int_if_whole(point[name]) if name in point else None for name in self._names]
         return numbers + [None] * (len(self._computed) - len(numbers))
 
     def extend(self, environment: Environment) -> None:
@@ -52,31 +52,33 @@ class Compiler:
     def of(self, value: Poly) -> Compute:
         """Return the function of an environment; it raises EvaluationError if the expression has no value."""
         scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
-        terms = self._terms(value.terms, scale, {})
+        terms = self._locate_terms(value.terms, scale, {})
         if scale == 1 and all(len(factors) <= 1 for _, factors in terms):
-            return self._linear(terms)
+            return self._compile_linear(terms)
         below: dict[Atom, int] = {}
         for atom, power in (pair for monomial in value.terms for pair in monomial if pair[1] < 0):
             below[atom] = max(below.get(atom, 0), -power)
-        plain = self._sum(terms, scale)
+        plain = self._compile_sum(terms, scale)
         if not below:
             return plain
         # Integers up to one final division: fractions take ten times as long.
-        whole = self._sum(self._terms(value.terms, scale, below), 1)
-        return _over(whole, self._sum([(scale, tuple(map(self._place, below.items())))], 1), plain)
+        whole = self._compile_sum(self._locate_terms(value.terms, scale, below), 1)
+        return _compile_guarded_quotient(
+            whole, self._compile_sum([(scale, tuple(map(self._find_place, below.items())))], 1), plain
+        )
 
-    def _terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
+    def _locate_terms(self, terms: Mapping[Monomial, fmpq], scale: int, above: Mapping[Atom, int]) -> list[_Term]:
         """Return terms multiplied by a number and by powers of atoms, with the places of their factors."""
         located = []
         for monomial, coefficient in terms.items():
             powers = dict(monomial)
             for atom, power in above.items():
                 powers[atom] = powers.get(atom, 0) + power
-            factors = tuple([self._place(factor) for factor in powers.items() if factor[1]])
+            factors = tuple([self._find_place(factor) for factor in powers.items() if factor[1]])
             located.append((int((coefficient * scale).p), factors))
         return located
 
-    def _linear(self, terms: Sequence[_Term]) -> Compute:
+    def _compile_linear(self, terms: Sequence[_Term]) -> Compute:
         computed = self._computed
         constant = sum(coefficient for coefficient, factors in terms if not factors)
         parts = [(coefficient, factors[0]) for coefficient, factors in terms if factors]
@@ -86,7 +88,7 @@ class Compiler:
             return itemgetter(parts[0][1])
 
         if len(parts) == 1 and parts[0][1] < len(self._names):
-            return _scaled(*parts[0], constant)
+            return _compile_affine(*parts[0], constant)
 
         def run(environment: Environment) -> Number:
             total: Number = constant
@@ -95,7 +97,7 @@ class Compiler:
                 if number is None:
                     number = environment[place] = computed[place](environment)
                 total += coefficient * number
-            return total if isinstance(total, int) else _whole(total)
+            return total if isinstance(total, int) else _to_int_if_whole(total)
 
         return run
 
@@ -104,14 +106,14 @@ class Compiler:
 
         max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
         """
-        matched = condition(indicator)
+        matched = match_indicator(indicator)
         if matched is None:
             value = self.of(indicator)
             return lambda environment: value(environment) == 1
         argument, expected = self.of(matched[0]), matched[1]
         return lambda environment: (argument(environment) >= 1) is expected
 
-    def _sum(self, terms: Sequence[_Term], scale: int) -> Compute:
+    def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
         """Return the sum divided by a number; a factor 0 (a guard that fails) hides one without a value."""
         computed = self._computed
 
@@ -134,20 +136,22 @@ class Compiler:
                         raise failure
                     failure = None
                 total += product
-            return _ratio(total, scale)
+            return _exact_ratio(total, scale)
 
         return run
 
-    def _place(self, factor: tuple[Atom, int]) -> int:
+    def _find_place(self, factor: tuple[Atom, int]) -> int:
         """Return the place of a power of an atom, compiled if it is new."""
         if factor not in self._places:
             atom, power = factor
-            compute = self._atom(atom) if power == 1 else self._raised(self._place((atom, 1)), power)
+            compute = (
+                self._compile_atom(atom) if power == 1 else self._compile_power(self._find_place((atom, 1)), power)
+            )
             self._places[factor] = len(self._computed)
             self._computed.append(compute)
         return self._places[factor]
 
-    def _raised(self, place: int, power: int) -> Compute:
+    def _compile_power(self, place: int, power: int) -> Compute:
         def run(environment: Environment) -> Number:
             number = environment[place]
             if number is None:
@@ -156,10 +160,10 @@ class Compiler:
 
         return run
 
-    def _atom(self, atom: Atom) -> Compute:
+    def _compile_atom(self, atom: Atom) -> Compute:
         match atom:
             case Symbol():
-                return _missing(atom.name)
+                return _compile_missing(atom.name)
             case a.Applied() if (apply := self._apply) is not None:
                 arguments = [self.of(argument) for argument in atom.arguments]
                 return lambda environment: apply(atom.function, tuple(argument(environment) for argument in arguments))
@@ -169,8 +173,8 @@ class Compiler:
             case a.Floor() | a.Quotient():
                 top, bottom = map(self.of, atom.parts)
                 if isinstance(atom, a.Floor) and atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
-                    return _floored(top, int(atom.modulus.constant_term.p))
-                return _divided(top, bottom, whole=isinstance(atom, a.Floor))
+                    return _compile_floor(top, int(atom.modulus.constant_term.p))
+                return _compile_quotient(top, bottom, whole=isinstance(atom, a.Floor))
             case a.CommonDivisor():
                 left, right = map(self.of, atom.parts)
                 return lambda environment: gcd(int(left(environment)), int(right(environment)))
@@ -178,14 +182,14 @@ class Compiler:
                 inside = self.of(atom.argument)
                 return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()
             case a.Exponential():
-                return _exponential(atom.base, self.of(atom.exponent))
+                return _compile_exponential(atom.base, self.of(atom.exponent))
             case a.RealFunction():
-                return _function(atom.function, self.of(atom.argument))
+                return _compile_function(atom.function, self.of(atom.argument))
             case _:
-                return _unknown(atom)
+                return _compile_unknown(atom)
 
 
-def condition(indicator: Poly) -> tuple[Poly, bool] | None:
+def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
     """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 less that; else None."""
     ends = {
         coefficient: monomial[0][0].argument
@@ -200,21 +204,21 @@ def condition(indicator: Poly) -> tuple[Poly, bool] | None:
     return (high, expected) if high - low == ONE and a.is_integral(high) else None
 
 
-def _missing(name: str) -> Compute:
+def _compile_missing(name: str) -> Compute:
     def run(_: Environment) -> Number:
         raise EvaluationError(f"`{name}` has no value")
 
     return run
 
 
-def _unknown(atom: Atom) -> Compute:
+def _compile_unknown(atom: Atom) -> Compute:
     def run(_: Environment) -> Number:
         raise EvaluationError(f"`{atom.key}` depends on the data")
 
     return run
 
 
-def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
+def _compile_guarded_quotient(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
     """Return a quotient, or `otherwise` where it has no value: terms that are 0 may not need the division."""
 
     def run(environment: Environment) -> Number:
@@ -222,41 +226,41 @@ def _over(top: Compute, bottom: Compute, otherwise: Compute) -> Compute:
             divisor = bottom(environment)
         except EvaluationError:
             divisor = 0
-        return _ratio(top(environment), divisor) if divisor else otherwise(environment)
+        return _exact_ratio(top(environment), divisor) if divisor else otherwise(environment)
 
     return run
 
 
-def _ratio(top: Number, bottom: Number) -> Number:
+def _exact_ratio(top: Number, bottom: Number) -> Number:
     if isinstance(top, int) and isinstance(bottom, int):
         whole, rest = divmod(top, bottom)
         return Fraction(top, bottom) if rest else whole
-    return _whole(Fraction(top) / bottom)
+    return _to_int_if_whole(Fraction(top) / bottom)
 
 
-def _scaled(coefficient: int, place: int, constant: int) -> Compute:
+def _compile_affine(coefficient: int, place: int, constant: int) -> Compute:
     def run(environment: Environment) -> Number:
         total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
-        return total if isinstance(total, int) else _whole(total)
+        return total if isinstance(total, int) else _to_int_if_whole(total)
 
     return run
 
 
-def _floored(top: Compute, by: int) -> Compute:
+def _compile_floor(top: Compute, by: int) -> Compute:
     return lambda environment: top(environment) // by
 
 
-def _divided(top: Compute, bottom: Compute, whole: bool) -> Compute:
+def _compile_quotient(top: Compute, bottom: Compute, whole: bool) -> Compute:
     def run(environment: Environment) -> Number:
         value, by = top(environment), bottom(environment)
         if not by:
             raise EvaluationError("a division by 0")
-        return floor(value // by) if whole else _whole(Fraction(value) / by)
+        return floor(value // by) if whole else _to_int_if_whole(Fraction(value) / by)
 
     return run
 
 
-def _exponential(base: int, exponent: Compute) -> Compute:
+def _compile_exponential(base: int, exponent: Compute) -> Compute:
     def run(environment: Environment) -> Number:
         power = exponent(environment)
         if not isinstance(power, int):
@@ -266,7 +270,7 @@ def _exponential(base: int, exponent: Compute) -> Compute:
     return run
 
 
-def _function(name: str, argument: Compute) -> Compute:
+def _compile_function(name: str, argument: Compute) -> Compute:
     def run(environment: Environment) -> Number:
         value = argument(environment)
         result = function_value(name, fmpq(value.numerator, value.denominator))
@@ -285,8 +289,8 @@ def _power(base: Number, exponent: int) -> Number:
         return base**exponent
     if not base:
         raise EvaluationError("a division by 0")
-    return _whole(Fraction(base) ** exponent)
+    return _to_int_if_whole(Fraction(base) ** exponent)
 
 
-def _whole(value: Number) -> Number:
+def _to_int_if_whole(value: Number) -> Number:
     return value if isinstance(value, int) or value.denominator > 1 else value.numerator

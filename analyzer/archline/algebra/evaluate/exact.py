@@ -7,8 +7,8 @@ from fractions import Fraction
 from math import gcd, isqrt
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import NOTHING, Atom, Monomial, Number, Poly, Symbol, rational
-from archline.algebra.reals import UNITY, Constant, OutOfReachError
+from archline.algebra.polynomial import RATIONAL_ZERO, Atom, Monomial, Number, Poly, Symbol, to_rational
+from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
@@ -42,20 +42,20 @@ class PointValues:
 
     def number(self, value: Poly) -> fmpq:
         """Return the exact value. Raises EvaluationError."""
-        result = NOTHING
+        result = RATIONAL_ZERO
         for monomial, coefficient in value.terms.items():
             term = coefficient
             for atom, exponent in monomial:
                 number = self._known.get(atom)
                 if number is None or exponent != 1:
-                    term = coefficient * self._product(monomial)
+                    term = coefficient * self._multiply_factors(monomial)
                     break
                 # Most terms are products of known atoms.
                 term *= number
             result += term
         return result
 
-    def _product(self, monomial: Monomial) -> fmpq:
+    def _multiply_factors(self, monomial: Monomial) -> fmpq:
         """Return the product of the factors; a factor 0 (a guard that fails) hides one without a value."""
         product = fmpq(1)
         failure: EvaluationError | None = None
@@ -63,7 +63,7 @@ class PointValues:
             try:
                 number = self._known.get(atom)
                 if number is None:
-                    number = self._known[atom] = self._atom(atom)
+                    number = self._known[atom] = self._evaluate_atom(atom)
                 product *= number if exponent == 1 else _power(number, exponent)
             except EvaluationError as problem:
                 failure = failure or problem
@@ -84,7 +84,7 @@ class PointValues:
 
         Powers of one number are combined: 7^(log2(n))/7^(log2(m)) is 7 at n = 28, m = 14.
         """
-        product, exponents = UNITY, dict[int, Constant]()
+        product, exponents = ONE_CONSTANT, dict[int, Constant]()
         for atom, power in monomial:
             match atom:
                 case a.Exponential(base=base, exponent=exponent):
@@ -93,19 +93,19 @@ class PointValues:
                 case a.RealFunction(function="log2", argument=argument):
                     product *= Constant(self.number(argument)).log2().power(Constant.of(power))
                 case _:
-                    product *= Constant(_power(self._atom(atom), power))
+                    product *= Constant(_power(self._evaluate_atom(atom), power))
         for base, total in exponents.items():
             if not total.is_rational or total.rational.q != 1:
                 raise OutOfReachError("an irrational power")
             product *= Constant(_power(fmpq(base), int(total.rational.p)))
         return product
 
-    def _atom(self, atom: Atom) -> fmpq:
+    def _evaluate_atom(self, atom: Atom) -> fmpq:
         match atom:
             case Symbol():
                 if atom.name not in self._symbols:
                     raise EvaluationError(f"`{atom.name}` has no value")
-                return rational(self._symbols[atom.name])
+                return to_rational(self._symbols[atom.name])
             case a.Applied() if self._apply is not None:
                 return self._apply(atom.function, tuple(map(self.number, atom.arguments)))
             case a.PositivePart():

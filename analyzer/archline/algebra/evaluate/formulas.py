@@ -22,7 +22,7 @@ Code: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
 Given: TypeAlias = int | Fraction | float
 MAX_BITS = 1 << 16
 MAX_SIZE_BITS = 1 << 12
-_NEAR = 1e-9
+_RELATIVE_TOLERANCE = 1e-9
 
 
 class EvaluationRefusedError(Exception):
@@ -150,7 +150,7 @@ class Arithmetic:
         return fmpq(top.bit_length() - bottom.bit_length())
 
 
-class Wide(Arithmetic):
+class BallArithmetic(Arithmetic):
     """Arithmetic of flint's balls, whose exponents are unbounded; sizes are their midpoints."""
 
     def number(self, value: Given) -> arb:
@@ -164,7 +164,7 @@ class Wide(Arithmetic):
         near = float(value)
         if near < 1e6:
             nearest = round(near)
-            if abs(near - nearest) <= _NEAR * abs(near):
+            if abs(near - nearest) <= _RELATIVE_TOLERANCE * abs(near):
                 return arb(nearest)
         return value.mid()
 
@@ -177,9 +177,9 @@ class Wide(Arithmetic):
     def difference(self, left: arb, right: arb) -> arb | float:
         first, second = float(left), float(right)
         if abs(first) < math.inf and abs(second) < math.inf:
-            return 0.0 if abs(first - second) <= _NEAR * abs(first) else first - second
+            return 0.0 if abs(first - second) <= _RELATIVE_TOLERANCE * abs(first) else first - second
         difference = (left - right).mid()
-        return arb(0) if abs(difference) <= _NEAR * abs(left.mid()) else difference
+        return arb(0) if abs(difference) <= _RELATIVE_TOLERANCE * abs(left.mid()) else difference
 
     def pi(self) -> arb:
         return arb.pi()
@@ -214,8 +214,8 @@ class Wide(Arithmetic):
         return value.log()
 
 
-EXACT = Arithmetic()
-WIDE: Arithmetic = Wide()
+EXACT_ARITHMETIC = Arithmetic()
+BALL_ARITHMETIC: Arithmetic = BallArithmetic()
 
 
 class FormulaCompiler:
@@ -234,10 +234,10 @@ class FormulaCompiler:
             raise EvaluationRefusedError(str(problem)) from None
 
     def number(self, value: int | Fraction, expr: s.Expr) -> Code:
-        return _constant(self._arithmetic.number(value))
+        return _compile_constant(self._arithmetic.number(value))
 
     def name(self, name: s.Name) -> Code:
-        return _constant(self._arithmetic.pi()) if name.id == "pi" else _lookup(name.id)
+        return _compile_constant(self._arithmetic.pi()) if name.id == "pi" else _compile_lookup(name.id)
 
     def negated(self, value: Code, expr: s.Unary) -> Code:
         return lambda names, values: -value(names, values)
@@ -246,7 +246,7 @@ class FormulaCompiler:
         operation = ARITHMETIC.get(op) if op != "/" else None
         function = operation or getattr(self._arithmetic, _SPECIAL[op])
         if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
-            return _constant(function(left({}, []), right({}, [])))
+            return _compile_constant(function(left({}, []), right({}, [])))
         if op == "/" and isinstance(expr.right, s.Integer) and expr.right.value:
             divisor = right({}, [])
             return lambda names, values: left(names, values) / divisor
@@ -297,11 +297,11 @@ _COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
 }
 
 
-def _constant(value: Number) -> Code:
+def _compile_constant(value: Number) -> Code:
     return lambda names, values: value
 
 
-def _lookup(name: str) -> Code:
+def _compile_lookup(name: str) -> Code:
     def find(names: Mapping[str, Number], values: list[Number]) -> Number:
         try:
             return names[name]
@@ -314,7 +314,7 @@ def _lookup(name: str) -> Code:
 class CompiledFormula:
     """An expression without recursive calls, such as a closed form, ready to be evaluated at many points."""
 
-    def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT, *, exact_logs: bool = True) -> None:
+    def __init__(self, expr: s.Expr, arithmetic: Arithmetic = EXACT_ARITHMETIC, *, exact_logs: bool = True) -> None:
         self._arithmetic = arithmetic
         self._code = FormulaCompiler(arithmetic, frozenset(), exact_logs).compile(expr)
 
@@ -323,6 +323,8 @@ class CompiledFormula:
         return self._code({name: self._arithmetic.number(value) for name, value in point.items()}, [])
 
 
-def value_at(expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT) -> Number:
+def value_at(
+    expr: s.Expr, point: Mapping[str, int | Fraction | float], arithmetic: Arithmetic = EXACT_ARITHMETIC
+) -> Number:
     """Return the value of an expression without recursive calls at a point. Raises as `CompiledFormula.at` does."""
     return CompiledFormula(expr, arithmetic).at(point)

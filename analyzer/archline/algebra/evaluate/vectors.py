@@ -22,11 +22,11 @@ from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.records import memoised, record
 
-LARGEST = 2**63 - 1
+MAX_INT64 = 2**63 - 1
 Integers: TypeAlias = NDArray[Any]
 """An array of int64, or of integers of Python."""
 Marks: TypeAlias = NDArray[np.bool_]
-_SHORT, _LONG = np.dtype(np.int64), np.dtype(object)
+_INT64, _OBJECT = np.dtype(np.int64), np.dtype(object)
 _POWERS = 2 ** np.arange(63, dtype=np.int64)
 _depth = np.frompyfunc(lambda value: max(0, value - 1).bit_length(), 1, 1)
 
@@ -40,12 +40,12 @@ class Column:
     missing: Marks | None = None
 
 
-def column(values: Integers, missing: Marks | None = None) -> Column:
+def measure_column(values: Integers, missing: Marks | None = None) -> Column:
     """Return the column of some integers with its bound; missing values become 1, so that products continue."""
     if missing is not None:
         values = np.where(missing, 1, values)
     bound = max(abs(int(values.min())), abs(int(values.max()))) if values.size else 0
-    return Column(_wide(values, _kind(bound)), bound, missing)
+    return Column(_as_dtype(values, _dtype_for(bound)), bound, missing)
 
 
 class Sums:
@@ -58,10 +58,10 @@ class Sums:
         return [(int((coefficient * scale).p), monomial) for monomial, coefficient in value.terms.items()], scale
 
     @memoised
-    def cleared(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
+    def clear_fractions(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
         """Return plain numerator (None if not plain) and denominator, with the symbols that must be positive."""
         divided: set[str] = set()
-        above, below = over_one_line(without_fractions(value, divided))
+        above, below = to_single_quotient(without_fractions(value, divided))
         divided |= below.names
         plain = self.plain(above) and self.plain(below)
         return (above if plain else None), below, frozenset(divided)
@@ -82,17 +82,17 @@ class Vectors:
         self._points = points
         self._sums = sums or Sums()
 
-    def gives(self, value: Poly) -> bool:
+    def has_values_for(self, value: Poly) -> bool:
         """Test whether all symbols of the expression have numbers."""
         return value.names <= self._points.keys()
 
     def floor(self, value: Poly) -> Column:
         if self._sums.plain(value):
-            top, bottom = self._ratio(value)
-            return top if bottom == 1 else column(top.values // bottom, top.missing)
-        above, below, divided = self._sums.cleared(value)
+            top, bottom = self._as_ratio(value)
+            return top if bottom == 1 else measure_column(top.values // bottom, top.missing)
+        above, below, divided = self._sums.clear_fractions(value)
         if above is not None and all((self._points[name] > 0).all() for name in divided):
-            return self._divided(above, below)
+            return self._floor_quotient(above, below)
         return self._one_by_one(value)
 
     def _one_by_one(self, value: Poly) -> Column:
@@ -110,82 +110,82 @@ class Vectors:
                     floors[place] = floor(evaluate(value, dict(zip(names, row, strict=True))))
                 except EvaluationError:
                     missing[place] = True
-        return column(floors, missing if missing.any() else None)
+        return measure_column(floors, missing if missing.any() else None)
 
-    def _ratio(self, value: Poly) -> tuple[Column, int]:
+    def _as_ratio(self, value: Poly) -> tuple[Column, int]:
         """Return integers, and the number that divides them."""
         parts, scale = self._sums.of(value)
-        terms = [(coefficient, self._product(monomial)) for coefficient, monomial in parts]
+        terms = [(coefficient, self._multiply_factors(monomial)) for coefficient, monomial in parts]
         if len(terms) == 1 and terms[0][0] == 1:
             return terms[0][1], scale
         bound = sum(abs(coefficient) * max(1, product.bound) for coefficient, product in terms)
-        kind = _kind(bound)
+        kind = _dtype_for(bound)
         total = np.zeros(self._length, kind)
         for coefficient, product in terms:
             if coefficient == 1:
-                total += _wide(product.values, kind)
+                total += _as_dtype(product.values, kind)
             elif coefficient == -1:
-                total -= _wide(product.values, kind)
+                total -= _as_dtype(product.values, kind)
             else:
-                total += coefficient * _wide(product.values, kind)
-        missing = _either(*(product.missing for _, product in terms))
-        return Column(total, bound, missing) if kind == _SHORT else column(total, missing), scale
+                total += coefficient * _as_dtype(product.values, kind)
+        missing = _union_marks(*(product.missing for _, product in terms))
+        return Column(total, bound, missing) if kind == _INT64 else measure_column(total, missing), scale
 
     @memoised
-    def _product(self, monomial: Monomial) -> Column:
+    def _multiply_factors(self, monomial: Monomial) -> Column:
         """Return the product; a factor 0 (a guard that fails) hides one without a value."""
         if not monomial:
             return Column(np.ones(self._length, np.int64), 1)
         *rest_factors, (atom, power) = monomial
         if power > 1:
             rest_factors.append((atom, power - 1))
-        last = self._atom(atom)
+        last = self._evaluate_atom(atom)
         if not rest_factors:
             return last
-        rest = self._product(tuple(rest_factors))
-        kind = _kind(max(1, rest.bound) * max(1, last.bound))
-        values = _wide(rest.values, kind) * _wide(last.values, kind)
-        missing = _either(rest.missing, last.missing)
-        return column(values, None if missing is None else missing & (values != 0))
+        rest = self._multiply_factors(tuple(rest_factors))
+        kind = _dtype_for(max(1, rest.bound) * max(1, last.bound))
+        values = _as_dtype(rest.values, kind) * _as_dtype(last.values, kind)
+        missing = _union_marks(rest.missing, last.missing)
+        return measure_column(values, None if missing is None else missing & (values != 0))
 
     @memoised
-    def _atom(self, atom: Atom) -> Column:
+    def _evaluate_atom(self, atom: Atom) -> Column:
         match atom:
             case Symbol():
-                return column(self._points[atom.name])
+                return measure_column(self._points[atom.name])
             case a.PositivePart():
-                inside, _ = self._ratio(atom.argument)
-                return column(np.maximum(inside.values, 0), inside.missing)
+                inside, _ = self._as_ratio(atom.argument)
+                return measure_column(np.maximum(inside.values, 0), inside.missing)
             case a.CeilLog2():
-                inside, scale = self._ratio(atom.argument)
+                inside, scale = self._as_ratio(atom.argument)
                 whole = -(-inside.values // scale)
                 depth = _depth(whole) if whole.dtype == object else np.searchsorted(_POWERS, whole)
-                return column(depth, inside.missing)
+                return measure_column(depth, inside.missing)
             case a.Exponential(base=base, exponent=exponent):
-                power, _ = self._ratio(exponent)
-                kind = _kind(base**power.bound)
-                raised = np.full(self._length, base, kind) ** _wide(power.values, kind)
-                return column(raised, power.missing)
+                power, _ = self._as_ratio(exponent)
+                kind = _dtype_for(base**power.bound)
+                raised = np.full(self._length, base, kind) ** _as_dtype(power.values, kind)
+                return measure_column(raised, power.missing)
             case a.Floor():
-                return self._divided(*atom.parts)
+                return self._floor_quotient(*atom.parts)
             case a.CommonDivisor():
-                (left, _), (right, _) = map(self._ratio, atom.parts)
-                kind = _kind(max(left.bound, right.bound))
-                divisors = np.gcd(_wide(left.values, kind), _wide(right.values, kind))
-                return column(divisors, _either(left.missing, right.missing))
+                (left, _), (right, _) = map(self._as_ratio, atom.parts)
+                kind = _dtype_for(max(left.bound, right.bound))
+                divisors = np.gcd(_as_dtype(left.values, kind), _as_dtype(right.values, kind))
+                return measure_column(divisors, _union_marks(left.missing, right.missing))
             case _:
                 raise AssertionError(f"`{atom.key}` is not plain")
 
-    def _divided(self, above: Poly, below: Poly) -> Column:
-        (top, over), (bottom, under) = self._ratio(above), self._ratio(below)
-        kind = _kind(max(max(1, top.bound) * under, max(1, bottom.bound) * over))
-        divisor = _wide(bottom.values, kind) * over
+    def _floor_quotient(self, above: Poly, below: Poly) -> Column:
+        (top, over), (bottom, under) = self._as_ratio(above), self._as_ratio(below)
+        kind = _dtype_for(max(max(1, top.bound) * under, max(1, bottom.bound) * over))
+        divisor = _as_dtype(bottom.values, kind) * over
         undefined = divisor == 0
-        missing = _either(top.missing, bottom.missing, undefined if undefined.any() else None)
-        return column(_wide(top.values, kind) * under // np.where(undefined, 1, divisor), missing)
+        missing = _union_marks(top.missing, bottom.missing, undefined if undefined.any() else None)
+        return measure_column(_as_dtype(top.values, kind) * under // np.where(undefined, 1, divisor), missing)
 
 
-def over_one_line(value: Poly) -> tuple[Poly, Poly]:
+def to_single_quotient(value: Poly) -> tuple[Poly, Poly]:
     """Return an expression as a quotient of two without negative powers: n + m/L -> (n*L + m)/L."""
     lowest: dict[Atom, int] = {}
     for monomial in value.terms:
@@ -221,14 +221,14 @@ def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
     """Return an equal expression for an atom, or None if the atom stays."""
     match atom:
         case a.PositivePart():
-            above, below = over_one_line(without_fractions(atom.argument, divided))
+            above, below = to_single_quotient(without_fractions(atom.argument, divided))
             divided |= below.names
             scale = lcm(*(int(coefficient.q) for coefficient in above.terms.values()))
             inside = a.PositivePart(above.scaled(fmpq(scale)))
             inverse = {tuple((base, -power) for base, power in key): 1 / number for key, number in below.terms.items()}
             return Poly({((inside, 1),): fmpq(1, scale)}) * Poly(inverse)
         case a.Floor():
-            (top, over), (bottom, under) = (over_one_line(without_fractions(part, divided)) for part in atom.parts)
+            (top, over), (bottom, under) = (to_single_quotient(without_fractions(part, divided)) for part in atom.parts)
             divided |= over.names | under.names
             return Poly({((a.Floor(top * under, bottom * over), 1),): fmpq(1)})
         case _:
@@ -264,15 +264,15 @@ def _is_log(atom: Atom, power: int) -> bool:
     return power == 1 and isinstance(atom, a.CeilLog2) and _is_plain(atom)
 
 
-def _kind(bound: int) -> np.dtype[Any]:
-    return _SHORT if bound <= LARGEST else _LONG
+def _dtype_for(bound: int) -> np.dtype[Any]:
+    return _INT64 if bound <= MAX_INT64 else _OBJECT
 
 
-def _wide(values: Integers, kind: np.dtype[Any]) -> Integers:
+def _as_dtype(values: Integers, kind: np.dtype[Any]) -> Integers:
     return values if values.dtype == kind else values.astype(kind)
 
 
-def _either(*marks: Marks | None) -> Marks | None:
+def _union_marks(*marks: Marks | None) -> Marks | None:
     union: Marks | None = None
     for mark in marks:
         if mark is not None:
@@ -291,7 +291,7 @@ def as_float(number: fmpq | int) -> float:
     return int(number.p) / int(number.q)
 
 
-def values(value: Poly, points: Points) -> Array:
+def evaluate_at_points(value: Poly, points: Points) -> Array:
     """Return the floating-point value at every point; NaN where there is none."""
     count = len(next(iter(points.values())))
     cache: dict[Atom, Array] = {}

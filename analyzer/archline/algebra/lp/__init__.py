@@ -10,7 +10,7 @@ failures: dict[str, None] = {}
 """How the solver failed in this process, each way once, if it never worked; then results may be missing."""
 
 
-def blamed(reason: str) -> str:
+def append_failures(reason: str) -> str:
     """Return why something is unknown, with the failures of the solver, if any."""
     further = "; ".join(failure for failure in failures if failure not in reason)
     return f"{reason}; {further}" if further else reason

@@ -60,26 +60,26 @@ def maximise(
 ) -> Solution:
     """Maximise objective.x where each row times x is at most its limit. Numbers are fmpq or int."""
     split = sorted(free)
-    table = _Tableau([_widened(row, split) for row in rows], limits, len(objective) + len(split))
+    table = _Tableau([_split_free_variables(row, split) for row in rows], limits, len(objective) + len(split))
     if any(limit < 0 for limit in limits):
         refutation = table.make_feasible()
         if refutation is not None:
             return Infeasible(refutation)
-    table.set_objective(_widened(objective, split))
-    ray = table.climb()
-    point = _narrowed(table.point(), len(objective), split)
+    table.set_objective(_split_free_variables(objective, split))
+    ray = table.find_optimum()
+    point = _join_free_variables(table.point(), len(objective), split)
     if ray is not None:
-        return Unbounded(point, _narrowed(ray, len(objective), split))
+        return Unbounded(point, _join_free_variables(ray, len(objective), split))
     return Optimum(table.goal[-1], point, table.multipliers())
 
 
-def _widened(row: Sequence[fmpq | int], split: Sequence[int]) -> list[fmpq]:
+def _split_free_variables(row: Sequence[fmpq | int], split: Sequence[int]) -> list[fmpq]:
     """Write each free variable as a difference of two nonnegative ones; the second ones are appended."""
     wide = [fmpq(number) for number in row]
     return [*wide, *(-wide[index] for index in split)]
 
 
-def _narrowed(values: list[fmpq], count: int, split: Sequence[int]) -> Vector:
+def _join_free_variables(values: list[fmpq], count: int, split: Sequence[int]) -> Vector:
     narrow = values[:count]
     for offset, index in enumerate(split):
         narrow[index] -= values[count + offset]
@@ -107,16 +107,16 @@ class _Tableau:
                 factor = objective[variable]
                 self.goal = [old + factor * entry for old, entry in zip(self.goal, row, strict=True)]
 
-    def climb(self) -> list[fmpq] | None:
+    def find_optimum(self) -> list[fmpq] | None:
         """Go to an optimum; return the direction of unbounded growth if there is none."""
         while True:
             rising = [(variable, index) for index, variable in enumerate(self.columns) if self.goal[index].p < 0]
             if not rising:
                 return None
             entering = min(rising)[1]
-            leaving = self._leaving(entering)
+            leaving = self._find_leaving_row(entering)
             if leaving is None:
-                return self._direction(entering)
+                return self._find_ray(entering)
             self._pivot(leaving, entering)
 
     def make_feasible(self) -> Vector | None:
@@ -128,7 +128,7 @@ class _Tableau:
         self.goal = [*([ZERO] * (len(self.columns) - 1)), ONE, ZERO]
         worst = min(range(len(self.rows)), key=lambda index: self.rows[index][-1])
         self._pivot(worst, len(self.columns) - 1)
-        self.climb()
+        self.find_optimum()
         if self.goal[-1] < 0:
             return self.multipliers()
         if helper in self.basis:
@@ -153,7 +153,7 @@ class _Tableau:
         costs = dict(zip(self.columns, self.goal, strict=False))
         return tuple(costs.get(self.width + index, ZERO) for index in range(len(self.rows)))
 
-    def _leaving(self, column: int) -> int | None:
+    def _find_leaving_row(self, column: int) -> int | None:
         best: tuple[fmpq, int] | None = None
         chosen = None
         for index, row in enumerate(self.rows):
@@ -163,7 +163,7 @@ class _Tableau:
                     best, chosen = candidate, index
         return chosen
 
-    def _direction(self, column: int) -> list[fmpq]:
+    def _find_ray(self, column: int) -> list[fmpq]:
         ray = [ZERO] * self.width
         if self.columns[column] < self.width:
             ray[self.columns[column]] = ONE
@@ -180,13 +180,13 @@ class _Tableau:
         self.rows[index] = row
         for place, equation in enumerate(self.rows):
             if place != index and equation[column]:
-                self.rows[place] = _eliminated(equation, row, column)
+                self.rows[place] = _eliminate_column(equation, row, column)
         if self.goal[column]:
-            self.goal = _eliminated(self.goal, row, column)
+            self.goal = _eliminate_column(self.goal, row, column)
         self.basis[index], self.columns[column] = self.columns[column], self.basis[index]
 
 
-def _eliminated(other: list[fmpq], row: list[fmpq], column: int) -> list[fmpq]:
+def _eliminate_column(other: list[fmpq], row: list[fmpq], column: int) -> list[fmpq]:
     factor = other[column]
     result = [old - factor * entry if entry else old for old, entry in zip(other, row, strict=True)]
     result[column] = -factor * row[column]

@@ -30,12 +30,19 @@ from archline.records import record
 Places = npt.NDArray[np.int32]
 MAX_ITERATIONS = 20_000
 """More indicate numbers of too different magnitude, with which the solver does not end."""
-NOTHING_FOUND = ("kInfeasible", "kUnbounded", "kUnboundedOrInfeasible", "kIterationLimit", "kUnknown", "kModelEmpty")
+NO_OPTIMUM_STATUSES = (
+    "kInfeasible",
+    "kUnbounded",
+    "kUnboundedOrInfeasible",
+    "kIterationLimit",
+    "kUnknown",
+    "kModelEmpty",
+)
 """Statuses of a working solver that has no optimum.
 
 `kUnknown`: magnitudes are too different to decide; `kModelEmpty`: the program was refused, as numbers are too large.
 """
-Ends = tuple[float, float]
+VariableBounds = tuple[float, float]
 FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 
@@ -58,14 +65,14 @@ class Matrix:
             (height + lower.shape[0], width),
         )
 
-    def by_columns(self) -> tuple[Places, Places, Array]:
+    def to_columns(self) -> tuple[Places, Places, Array]:
         """Return where each column starts, and the rows and numbers of its entries."""
         order = np.argsort(self.columns, kind="stable")
         starts = np.searchsorted(self.columns[order], np.arange(self.shape[1]))
         return starts.astype(np.int32), self.rows[order], self.numbers[order]
 
 
-def dense(matrix: Array, width: int) -> Matrix:
+def embed_dense(matrix: Array, width: int) -> Matrix:
     """Return a dense matrix as the first columns of a sparse one of `width` columns."""
     rows, columns = np.nonzero(matrix)
     return Matrix(rows.astype(np.int32), columns.astype(np.int32), matrix[rows, columns], (len(matrix), width))
@@ -81,7 +88,7 @@ class _Solver:
     works = False
 
 
-def _failed(problem: Exception) -> None:
+def _record_failure(problem: Exception) -> None:
     """Record how the solver failed, unless it has worked before."""
     if _Solver.works:
         return
@@ -93,7 +100,7 @@ def _failed(problem: Exception) -> None:
 
 
 @cache
-def _library() -> Any:
+def _import_solver() -> Any:
     """Import the solver when first needed, as that is slow, and suppress what its first instance prints."""
     import highspy
 
@@ -113,14 +120,16 @@ def _library() -> Any:
 class LinearProgram:
     """Minimises aim.x where low <= matrix*x <= high, and every x lies within its ends. Raises SolverError."""
 
-    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
+    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds]) -> None:
         try:
-            self._load(_library(), aim, matrix, low, high, ends)
+            self._load(_import_solver(), aim, matrix, low, high, ends)
         except Exception as problem:
-            _failed(problem)
+            _record_failure(problem)
             raise SolverError from problem
 
-    def _load(self, highspy: Any, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends]) -> None:
+    def _load(
+        self, highspy: Any, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds]
+    ) -> None:
         self._solver = highspy.Highs()
         # Presolve would hardly reduce these programs.
         for option, value in (
@@ -130,7 +139,7 @@ class LinearProgram:
         height, width = matrix.shape
         # Contiguous, since releases before 1.8 misread other arrays.
         lower, upper = np.array(ends).T.copy()
-        starts, rows, numbers = matrix.by_columns()
+        starts, rows, numbers = matrix.to_columns()
         form, sense = int(highspy.MatrixFormat.kColwise), int(highspy.ObjSense.kMinimize)
         self._solver.passModel(
             width, height, len(numbers), form, sense, 0.0, aim, lower, upper, low, high, starts, rows, numbers,
@@ -142,25 +151,25 @@ class LinearProgram:
         try:
             self._solver.run()
             status = self._solver.getModelStatus().name
-            if status in ("kOptimal", *NOTHING_FOUND):
+            if status in ("kOptimal", *NO_OPTIMUM_STATUSES):
                 _Solver.works = True
                 failures.clear()
             if status == "kOptimal":
                 return np.array(self._solver.getSolution().col_value)
-            if status not in NOTHING_FOUND:
+            if status not in NO_OPTIMUM_STATUSES:
                 raise RuntimeError(f"its status is {status}")
         except Exception as problem:
-            _failed(problem)
+            _record_failure(problem)
         return None
 
-    def bound(self, column: int, ends: Ends) -> None:
+    def bound(self, column: int, ends: VariableBounds) -> None:
         self._solver.changeColBounds(column, *ends)
 
-    def mark(self) -> None:
+    def save_basis(self) -> None:
         """Remember the current basis of the solver."""
         self._marked = self._solver.getBasis()
 
-    def back(self) -> None:
+    def restore_basis(self) -> None:
         """Restore the marked basis, from which nearby optima are found quickly."""
         self._solver.setBasis(self._marked)
 
@@ -193,15 +202,15 @@ class Entries:
     def matrix(self, width: int) -> Matrix:
         """Return the matrix of `width` columns. Raises OverflowError for numbers beyond floating point."""
         numbers = np.array(self.numbers, dtype=float)
-        return Matrix(places(self.rows), places(self.columns), numbers, (len(self.places), width))
+        return Matrix(index_array(self.rows), index_array(self.columns), numbers, (len(self.places), width))
 
 
-def places(numbers: Sequence[int], first: int = 0) -> Places:
+def index_array(numbers: Sequence[int], first: int = 0) -> Places:
     """Return rows or columns as an array, counted from the first."""
     return np.array(numbers, dtype=np.int32) + np.int32(first)
 
 
-def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
+def solve_equations(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
     """Solve linear equations (coefficients, then the right side); free unknowns are 0. None if inconsistent."""
     reduced, rank = fmpq_mat(rows).rref()
     unknowns = [fmpq(0)] * count
@@ -215,36 +224,40 @@ def solution(rows: list[list[fmpq]], count: int) -> tuple[fmpq, ...] | None:
     return tuple(unknowns)
 
 
-FIRST, MORE = 600, 200
+INITIAL_COLUMNS, ADDED_COLUMNS = 600, 200
 """The number of initial columns, those with the fewest entries, and of columns added at a time."""
 MAX_ROUNDS = 100
-DEAR = 1e4
-PAYS, NOTHING = 1e-7, 1e-6
+ARTIFICIAL_COST = 1e4
+PRICING_TOLERANCE, ZERO_TOLERANCE = 1e-7, 1e-6
 DUAL, PRIMAL = 1, 4
 
 
-def program(aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], free: int = 0) -> LinearProgram:
+def make_program(
+    aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds], free: int = 0
+) -> LinearProgram:
     """Return a program whose columns are >= 0 except the first `free`, with column generation if it is large."""
-    if matrix.shape[1] <= free + FIRST + MORE:
+    if matrix.shape[1] <= free + INITIAL_COLUMNS + ADDED_COLUMNS:
         return LinearProgram(aim, matrix, low, high, ends)
-    return Priced(aim, matrix, low, high, ends, free)
+    return ColumnGenerationProgram(aim, matrix, low, high, ends, free)
 
 
-class Priced(LinearProgram):
+class ColumnGenerationProgram(LinearProgram):
     """A program by column generation; all but the first `free` columns, which are added when they pay, are >= 0."""
 
-    def __init__(self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[Ends], free: int) -> None:
+    def __init__(
+        self, aim: Array, matrix: Matrix, low: Array, high: Array, ends: Sequence[VariableBounds], free: int
+    ) -> None:
         self._aim, self._matrix = aim, matrix
         width = matrix.shape[1]
         entries = np.bincount(matrix.columns, minlength=width)
-        self._length = np.sqrt(np.bincount(matrix.columns, matrix.numbers**2, width)) + PAYS
-        sparse = free + np.argsort(entries[free:], kind="stable")[:FIRST]
+        self._length = np.sqrt(np.bincount(matrix.columns, matrix.numbers**2, width)) + PRICING_TOLERANCE
+        sparse = free + np.argsort(entries[free:], kind="stable")[:INITIAL_COLUMNS]
         self._columns = np.concatenate([np.arange(free), sparse]).astype(np.int32)
         """The columns of the matrix in the program; artificial columns come after the initial ones."""
         equal = np.flatnonzero(low == high).astype(np.int32)
         self._own, self._standing = free + len(sparse), 2 * len(equal)
-        first = _beside(_only(matrix, self._columns), equal)
-        standing = np.full(self._standing, DEAR)
+        first = _append_artificial_columns(_select_columns(matrix, self._columns), equal)
+        standing = np.full(self._standing, ARTIFICIAL_COST)
         bounds = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
         super().__init__(np.concatenate([aim[self._columns], standing]), first, low, high, bounds)
         import highspy
@@ -257,53 +270,53 @@ class Priced(LinearProgram):
             point = super().solve()
             if point is None:
                 return None
-            better = self._paying()
+            better = self._price_columns()
             if not len(better):
-                return self._whole(point)
-            self._add(better)
+                return self._expand_solution(point)
+            self._add_columns(better)
             # The basis stays feasible, but is no longer optimal.
             self._solver.setOptionValue("simplex_strategy", PRIMAL)
         return None
 
-    def mark(self) -> None:
+    def save_basis(self) -> None:
         self._width = self._solver.getNumCol()
-        super().mark()
+        super().save_basis()
 
-    def back(self) -> None:
+    def restore_basis(self) -> None:
         added = self._solver.getNumCol() - self._width
         if added:
             # Columns added since the mark are at 0. Reading all states is as slow as solving again.
             basis = self._marked
             basis.col_status = [*basis.col_status, *[self._least] * added]
             self._width += added
-        super().back()
+        super().restore_basis()
 
-    def _paying(self) -> Places:
+    def _price_columns(self) -> Places:
         """Return the columns outside the program with the lowest reduced costs, if these are negative."""
         matrix, prices = self._matrix, np.array(self._solver.getSolution().row_dual)
         worth = np.bincount(matrix.columns, matrix.numbers * prices[matrix.rows], matrix.shape[1])
         reduced = (self._aim - worth) / self._length
         reduced[self._columns] = 0.0
-        cheapest = np.argsort(reduced, kind="stable")[:MORE]
-        return cheapest[reduced[cheapest] < -PAYS].astype(np.int32)
+        cheapest = np.argsort(reduced, kind="stable")[:ADDED_COLUMNS]
+        return cheapest[reduced[cheapest] < -PRICING_TOLERANCE].astype(np.int32)
 
-    def _add(self, columns: Places) -> None:
-        starts, rows, numbers = _only(self._matrix, columns).by_columns()
+    def _add_columns(self, columns: Places) -> None:
+        starts, rows, numbers = _select_columns(self._matrix, columns).to_columns()
         count, ends = len(columns), np.zeros(len(columns))
         self._solver.addCols(count, self._aim[columns], ends, ends + np.inf, len(rows), starts, rows, numbers)
         self._columns = np.concatenate([self._columns, columns])
 
-    def _whole(self, point: Array) -> Array | None:
+    def _expand_solution(self, point: Array) -> Array | None:
         """Return the values of all columns; None if an artificial column is in use."""
         initial, standing = self._own, self._own + self._standing
-        if point[initial:standing].max(initial=0.0) > NOTHING:
+        if point[initial:standing].max(initial=0.0) > ZERO_TOLERANCE:
             return None
         values = np.zeros(self._matrix.shape[1])
         values[self._columns] = np.concatenate([point[:initial], point[standing:]])
         return values
 
 
-def _only(matrix: Matrix, columns: Places) -> Matrix:
+def _select_columns(matrix: Matrix, columns: Places) -> Matrix:
     """Return some columns of a matrix, in the order given."""
     place = np.full(matrix.shape[1], -1, dtype=np.int32)
     place[columns] = np.arange(len(columns))
@@ -312,7 +325,7 @@ def _only(matrix: Matrix, columns: Places) -> Matrix:
     return Matrix(matrix.rows[selected], place[matrix.columns[selected]], matrix.numbers[selected], width)
 
 
-def _beside(matrix: Matrix, rows: Places) -> Matrix:
+def _append_artificial_columns(matrix: Matrix, rows: Places) -> Matrix:
     """Append columns with a 1 or a -1 in each of some rows to a matrix."""
     height, width = matrix.shape
     count = len(rows)

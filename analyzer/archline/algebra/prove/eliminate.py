@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import NO_BOUNDS, Bounds
-from archline.algebra.effort import spend
+from archline.algebra.effort import spend_effort
 from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.factors import divide_terms
-from archline.algebra.polynomial import MAX_POWER, ONE, ZERO, Atom, Monomial, Poly, Symbol, total
+from archline.algebra.polynomial import MAX_POWER, ONE, ZERO, Atom, Monomial, Poly, Symbol, sum_polynomials
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from archline.algebra.facts import Facts
 
 MAX_STEPS = 400
-MAX_LEVEL = 3
+MAX_MINIMUM_LEVEL = 3
 """The largest lower bound of a rounded logarithm that is tried."""
 NATURAL_LOG_OF_2 = fmpq(69, 100)
 """A number below ln(2), the slope of 2^x at 0."""
@@ -43,10 +43,10 @@ class EliminationSearch:
         if count <= 1 and value.is_constant:
             return bool(value.constant_term >= 0)
         self.steps -= 1
-        spend(count)
+        spend_effort(count)
         if self.steps < 0:
             return False
-        proved = self.facts.at_once(value) if count <= 2 else None
+        proved = self.facts.decide_by_constants(value) if count <= 2 else None
         if proved is None:
             proved = self.facts.proved.get(value)
         if proved is None:
@@ -105,7 +105,7 @@ class EliminationSearch:
     def _atom_nonnegative(self, atom: Atom) -> bool:
         match atom:
             case Symbol():
-                return any(self.holds(bound) for bound in self._bounds(atom).lower)
+                return any(self.holds(bound) for bound in self._bounds_of(atom).lower)
             case (
                 a.PositivePart()
                 | a.Gap()
@@ -131,11 +131,11 @@ class EliminationSearch:
             case _:
                 return False
 
-    def _bounds(self, atom: Symbol) -> Bounds:
+    def _bounds_of(self, atom: Symbol) -> Bounds:
         return self.facts.bounds.get(atom.name, NO_BOUNDS)
 
     def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
-        bounds = self._bounds(atom)
+        bounds = self._bounds_of(atom)
         linear = value.apart(atom)
         if linear is not None:
             number, rest = linear
@@ -183,7 +183,7 @@ class EliminationSearch:
                 return True
         lower, upper = self._atom_bounds(atom)
         if isinstance(atom, a.CeilLog2):
-            by_levels = self._beside(atom, value)
+            by_levels = self._bounds_by_levels(atom, value)
             lower, upper = (*by_levels[0], *lower), (*by_levels[1], *upper)
         if set(parts) <= {0, 1}:
             slope, rest = parts[1], parts.get(0, ZERO)
@@ -197,7 +197,7 @@ class EliminationSearch:
                 return True
         return False
 
-    def _beside(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
+    def _bounds_by_levels(self, atom: a.CeilLog2, value: Poly) -> tuple[list[Poly], list[Poly]]:
         """Return bounds of ceil(log2(x)) by log2(x) or ceil(log2(x + c)) that occur in a value.
 
         Rounded logarithms differ by at most 1 if the larger argument is known to be at most twice the smaller one.
@@ -225,7 +225,7 @@ class EliminationSearch:
         """Prove with slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
         # Both are scaled so that the slope is a multiple of the modulus: n/3 is divided as n is.
-        share = a.content(modulus) / a.content(slope)
+        share = a.compute_content(modulus) / a.compute_content(slope)
         slope, rest = slope.scaled(share), rest.scaled(share)
         whole = divide_terms(slope, modulus)
         if whole is None or whole[1]:
@@ -234,7 +234,7 @@ class EliminationSearch:
         if isinstance(atom, a.Quotient):
             return self.holds(scale * value + rest)
         if self.holds(scale):
-            return self.holds(scale * (value - _slack(atom)) + rest)
+            return self.holds(scale * (value - _floor_slack(atom)) + rest)
         return self.holds(-scale) and self.holds(scale * value + rest)
 
     def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
@@ -247,7 +247,7 @@ class EliminationSearch:
                 return ((ZERO,), (atom.argument,)) if sure else ((), ())
             case a.CeilLog2():
                 level = 0
-                while level < MAX_LEVEL and self.holds(atom.argument - 2**level - 1):
+                while level < MAX_MINIMUM_LEVEL and self.holds(atom.argument - 2**level - 1):
                     level += 1
                 minimum = (Poly.constant(level),)
                 # ceil(log2(3)) <= 3 - 1, but ceil(log2(3/2)) > 3/2 - 1
@@ -296,14 +296,14 @@ class EliminationSearch:
             slack = (2 if self.holds(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
         if isinstance(inner, Symbol):
-            short = (end for end in self._bounds(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
+            short = (end for end in self._bounds_of(inner).upper if abs(end.constant_term) <= a.MAX_CONSTANT_EXPONENT)
             return (), tuple(a.exponential(atom.base, end) for end in short)
         return (), ()
 
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus
         if modulus.is_constant:
-            return ((value - _slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
+            return ((value - _floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
         if self.holds(value):
             return (ONE if self.holds(value - modulus) else ZERO,), (value,)
         return (), ()
@@ -312,44 +312,44 @@ class EliminationSearch:
 def split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
     """Return the exponent of the power of 2 in a monomial, and its other factors."""
     powers = [(atom, power) for atom, power in monomial if isinstance(atom, a.Exponential) and atom.base == 2]
-    exponent = total(atom.exponent.scaled(power) for atom, power in powers)
+    exponent = sum_polynomials(atom.exponent.scaled(power) for atom, power in powers)
     return exponent, tuple(pair for pair in monomial if pair not in powers)
 
 
-def _slack(atom: a.Floor) -> Poly:
+def _floor_slack(atom: a.Floor) -> Poly:
     """Return the greatest distance of m*floor(e/m) below e: m - 1 for an integer e, else less than m."""
     whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
     return atom.modulus - 1 if whole else atom.modulus
 
 
-CORNER = (0,)
-APART = (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,)
+CORNER_OFFSETS = (0,)
+SPREAD_OFFSETS = (1_000, 3, 50), (3, 1_000, 70, 0, 9), (1,)
 """Offsets of symbols from their minima, in turn: at the corner, and at points with sizes of different magnitude."""
-Known = tuple[str, Sequence[Poly], Sequence[Poly]]
+SymbolBounds = tuple[str, Sequence[Poly], Sequence[Poly]]
 """A symbol with its lower and upper bounds in earlier symbols."""
 
 
 class Witness:
     """A point at which all bounds hold, if one is found."""
 
-    def __init__(self, offsets: Sequence[int], symbols: Iterable[Known]) -> None:
+    def __init__(self, offsets: Sequence[int], symbols: Iterable[SymbolBounds]) -> None:
         self._offsets, self._count = offsets, 0
         self._place: PointValues | None = PointValues({})
         for symbol in symbols:
-            self._learn(symbol)
+            self._add_symbol(symbol)
 
-    def beside(self, known: Known) -> Witness:
+    def beside(self, known: SymbolBounds) -> Witness:
         """Return the point extended by one more symbol."""
         extended = copy(self)
         extended._place = None if self._place is None else self._place.copy()
-        extended._learn(known)
+        extended._add_symbol(known)
         return extended
 
-    def _learn(self, known: Known) -> None:
+    def _add_symbol(self, known: SymbolBounds) -> None:
         name, lower, upper = known
         offset = self._offsets[self._count % len(self._offsets)]
         self._count += 1
-        number = None if self._place is None else _number(self._place, lower, upper, offset)
+        number = None if self._place is None else _choose_number(self._place, lower, upper, offset)
         if self._place is None or number is None:
             self._place = None
         else:
@@ -357,20 +357,20 @@ class Witness:
 
     def refutes(self, value: Poly) -> bool:
         """Test whether the value is negative at the point and has no exact quotients."""
-        return self._place is not None and _negative(value, self._place) and not any(_quotients(value))
+        return self._place is not None and _is_negative_at(value, self._place) and not any(_quotient_flags(value))
 
 
-def _number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
+def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
     """Return a value of a symbol, given those of earlier symbols; None if none is found."""
     try:
         low = max((int(place.number(bound).ceil()) for bound in lower), default=None)
         high = min((int(place.number(bound).floor()) for bound in upper), default=None)
     except EvaluationError:
         return None
-    return _between(low, high, offset)
+    return _clamp_offset(low, high, offset)
 
 
-def _between(low: int | None, high: int | None, offset: int) -> int | None:
+def _clamp_offset(low: int | None, high: int | None, offset: int) -> int | None:
     """Return an integer within bounds, at the offset from one end if possible; None if bounds contradict."""
     if low is None:
         return offset if high is None else high - offset
@@ -379,13 +379,13 @@ def _between(low: int | None, high: int | None, offset: int) -> int | None:
     return min(low + offset, high) if low <= high else None
 
 
-def _negative(value: Poly, place: PointValues) -> bool:
+def _is_negative_at(value: Poly, place: PointValues) -> bool:
     try:
         return bool(place.number(value).p < 0)
     except EvaluationError:
         return False
 
 
-def _quotients(value: Poly) -> Iterator[bool]:
+def _quotient_flags(value: Poly) -> Iterator[bool]:
     """Yield for each atom whether it is an exact quotient, which may not be an integer at the point."""
     return (isinstance(atom, a.Quotient) for atom in value.atoms_within())

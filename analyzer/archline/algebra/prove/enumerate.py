@@ -25,7 +25,7 @@ from archline.records import record
 MAX_MODULUS = 24
 MAX_SPLITS = 5
 MAX_CHECKS = 400
-MAX_FIRST = 64
+MAX_FIRST_SIZES = 64
 MAX_POINTS = 5_000
 
 
@@ -54,23 +54,25 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     if first is None:
         return False
     if _is_exponent(value, name):
-        terms = _terms(value, name, 0)
+        terms = _collect_terms(value, name, 0)
         return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
-    shift, modulus = _shift(value, name), _period(value)
-    if shift is None or modulus > MAX_MODULUS or not _first_sizes(value, name, first, 1 - shift):
+    shift, modulus = _find_shift(value, name), _find_period(value)
+    if shift is None or modulus > MAX_MODULUS or not _holds_at_first_sizes(value, name, first, 1 - shift):
         return False
     first = max(first, 1 - shift)
     for case in _without_floors(value, name, modulus):
-        terms = _terms(case, name, shift)
-        if terms is None or not _all_binades(terms, first + shift):
+        terms = _collect_terms(case, name, shift)
+        if terms is None or not _prove_all_binades(terms, first + shift):
             return False
     return True
 
 
-def _first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
+def _holds_at_first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
     """Test whether value >= 0 at the sizes below `start`, with logarithms of numbers below 1; False if too many."""
     try:
-        return start - least <= MAX_FIRST and all(evaluate(value, {name: size}) >= 0 for size in range(least, start))
+        return start - least <= MAX_FIRST_SIZES and all(
+            evaluate(value, {name: size}) >= 0 for size in range(least, start)
+        )
     except EvaluationError:
         return False
 
@@ -83,7 +85,7 @@ def _is_exponent(value: Poly, name: str) -> bool:
     )
 
 
-def _shift(value: Poly, name: str) -> int | None:
+def _find_shift(value: Poly, name: str) -> int | None:
     """Return the s of the only logarithm ceil(log2(n + s)), 0 if there is none; None for other logarithms."""
     shifts = {atom.argument - Poly.symbol(name) for atom in value.atoms_within() if isinstance(atom, a.CeilLog2)}
     if len(shifts) > 1 or not all(shift.is_constant and shift.constant_term.q == 1 for shift in shifts):
@@ -91,7 +93,7 @@ def _shift(value: Poly, name: str) -> int | None:
     return int(next(iter(shifts)).constant_term.p) if shifts else 0
 
 
-def _period(value: Poly) -> int:
+def _find_period(value: Poly) -> int:
     """Return a period of the remainders that the floors of n depend on; above MAX_MODULUS if there is none."""
     periods = [1]
     for atom in value.atoms():
@@ -99,7 +101,7 @@ def _period(value: Poly) -> int:
             divisor = atom.modulus.constant_term if atom.modulus.is_constant else fmpq(0)
             if divisor.q != 1 or divisor < 1 or any(coefficient.q != 1 for coefficient in atom.argument.terms.values()):
                 return MAX_MODULUS + 1
-            periods.append(int(divisor.p) * _period(atom.argument))
+            periods.append(int(divisor.p) * _find_period(atom.argument))
         elif any(isinstance(inner, a.Floor) for part in atom.parts for inner in part.atoms_within()):
             return MAX_MODULUS + 1
     return lcm(*periods)
@@ -120,11 +122,11 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
         yield value.map_atoms(without_floor)
 
 
-def _terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
+def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
     """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself."""
     exponent = _is_exponent(value, name)
     level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
-    moved = value if not shift else _with_size(value, name, shift)
+    moved = value if not shift else _shift_size(value, name, shift)
     terms = []
     for monomial, coefficient in moved.terms.items():
         size, logs, base = 0, 0, fmpq(1)
@@ -146,40 +148,44 @@ def _terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
     return terms
 
 
-def _with_size(value: Poly, name: str, shift: int) -> Poly:
+def _shift_size(value: Poly, name: str, shift: int) -> Poly:
     """Replace n by w - shift, except in logarithms."""
     moved = Poly.symbol(name) - shift
     return value.map_atoms(lambda atom: moved if isinstance(atom, Symbol) else None)
 
 
-def _all_binades(terms: list[_Term], least: int) -> bool:
+def _prove_all_binades(terms: list[_Term], least: int) -> bool:
     """Prove all w >= least: the binade that contains `least` from there on, and the later ones completely."""
     if least == 1:
         # The binade of 1 contains only 1, with logarithm 0.
         alone = sum((t.coefficient * (t.base**0 if not t.logs else fmpq(0)) for t in terms), fmpq(0))
-        return alone >= 0 and _all_binades(terms, 2)
+        return alone >= 0 and _prove_all_binades(terms, 2)
     first = (least - 1).bit_length()
-    return _between(terms, fmpq(1, 2), fmpq(1), first + 1, MAX_SPLITS) and _first_binade(terms, least, first)
+    return _prove_between(terms, fmpq(1, 2), fmpq(1), first + 1, MAX_SPLITS) and _prove_first_binade(
+        terms, least, first
+    )
 
 
-def _first_binade(terms: list[_Term], least: int, k: int) -> bool:
+def _prove_first_binade(terms: list[_Term], least: int, k: int) -> bool:
     return (
         all(
             sum((t.coefficient * fmpq(w) ** t.size * fmpq(k) ** t.logs * t.base**k for t in terms), fmpq(0)) >= 0
             for w in range(least, (1 << k) + 1)
         )
         if k <= 12
-        else _between(terms, fmpq(1, 2), fmpq(1), k, MAX_SPLITS)
+        else _prove_between(terms, fmpq(1, 2), fmpq(1), k, MAX_SPLITS)
     )
 
 
-def _between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits: int) -> bool:
+def _prove_between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits: int) -> bool:
     """Test whether the sum is >= 0 for every k >= start and every t between low and high."""
     minima = [(t.coefficient * (low if t.coefficient > 0 else high) ** t.size, t.logs, t.growth) for t in terms]
     if _sum_nonnegative(minima, start):
         return True
     middle = (low + high) / 2
-    return splits > 0 and all(_between(terms, *ends, start, splits - 1) for ends in ((low, middle), (middle, high)))
+    return splits > 0 and all(
+        _prove_between(terms, *ends, start, splits - 1) for ends in ((low, middle), (middle, high))
+    )
 
 
 def _sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool:
@@ -197,12 +203,12 @@ def _sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool:
     for k in range(start, start + MAX_CHECKS):
         if sum((c * fmpq(k) ** j * b**k for (b, j), c in combined.items()), fmpq(0)) < 0:
             return False
-        if k >= 1 and _outweighed(lead, combined[lead], negative, k):
+        if k >= 1 and _is_outweighed(lead, combined[lead], negative, k):
             return True
     return False
 
 
-def _outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
+def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq, int], fmpq], k: int) -> bool:
     """Test whether the leading term exceeds the negative ones at k, and their ratios to it fall from there on."""
     base, power = lead
     falling = all(b * fmpq(k + 1, k) ** (j - power) <= base if j > power else b <= base for b, j in negative)
@@ -212,17 +218,17 @@ def _outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fmpq,
 
 def by_enumeration(value: Poly, facts: Facts) -> bool:
     """Prove value >= 0 at each of few sizes that the facts allow, by binades, or by a quick proof."""
-    ranges = _ranges(value, facts)
-    if ranges is not None and (prod(map(len, ranges.values())) <= 1 or all(map(_plain, value.atoms()))):
-        return _at_all(value, ranges)
+    ranges = _constant_ranges(value, facts)
+    if ranges is not None and (prod(map(len, ranges.values())) <= 1 or all(map(_is_plain, value.atoms()))):
+        return _holds_at_all(value, ranges)
     return (
         holds_in_binades(value, facts)
         or never_negative(value, facts)
-        or (ranges is not None and _at_all(value, ranges))
+        or (ranges is not None and _holds_at_all(value, ranges))
     )
 
 
-def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
+def _constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     """Return the values of every symbol between constant bounds; None without such bounds or for too many values."""
     ranges: dict[str, range] = {}
     for name in sorted(value.names):
@@ -235,22 +241,22 @@ def _ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     return ranges
 
 
-def points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
+def allowed_points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
     """Return the values that the facts allow for some symbols; None if unbounded, rewritten or more than `most`."""
-    ranges = _ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
+    ranges = _constant_ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
     if ranges is None or prod(map(len, ranges.values())) > most or not names.isdisjoint(facts.rewrites):
         return None
     return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
 
 
-def _at_all(value: Poly, ranges: dict[str, range]) -> bool:
+def _holds_at_all(value: Poly, ranges: dict[str, range]) -> bool:
     try:
-        return all(number >= 0 for number in _numbers(value, ranges))
+        return all(number >= 0 for number in _iterate_values(value, ranges))
     except EvaluationError:
         return False
 
 
-def _numbers(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
+def _iterate_values(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
     """Yield the value at every point. Raises EvaluationError."""
     compiler = Compiler(ranges)
     compute = compiler.of(value)
@@ -258,7 +264,7 @@ def _numbers(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
         yield compute(compiler.environment(numbers))
 
 
-def _plain(atom: Atom) -> bool:
+def _is_plain(atom: Atom) -> bool:
     return isinstance(atom, Symbol) or (
         isinstance(atom, a.CeilLog2)
         and all(isinstance(inner, Symbol) for inner in atom.argument.atoms())

@@ -12,7 +12,7 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.lp.exact import Infeasible, Optimum, Unbounded, maximise
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.prover import of_floor
+from archline.algebra.prove.prover import bounds_of_floor
 from archline.numbers import fmpq
 from archline.records import record, replace
 
@@ -30,18 +30,20 @@ class Situation:
 
     def proves(self, value: Poly) -> bool:
         return all(
-            _combines(*(expression.substitute(self.pinned).substitute(numbers) for expression in (value, *self.facts)))
-            for numbers in self.choices()
+            _is_combination(
+                *(expression.substitute(self.pinned).substitute(numbers) for expression in (value, *self.facts))
+            )
+            for numbers in self.iterate_choices()
         )
 
-    def choices(self) -> Iterator[dict[str, Poly]]:
+    def iterate_choices(self) -> Iterator[dict[str, Poly]]:
         """Yield all combinations of values of the indices."""
         for values in product(*self.ranges.values()):
             yield {name: Poly.constant(number) for name, number in zip(self.ranges, values, strict=True)}
 
 
-def _combines(value: Poly, *facts: Poly) -> bool:
-    premises = [*facts, *_of_floors((value, *facts))]
+def _is_combination(value: Poly, *facts: Poly) -> bool:
+    premises = [*facts, *_bounds_of_floors((value, *facts))]
     unknowns = list(dict.fromkeys(monomial for poly in (value, *premises) for monomial in poly.terms if monomial))
     rows = [[poly.terms.get(monomial, fmpq(0)) for poly in premises] for monomial in unknowns]
     sums = [value.terms.get(monomial, fmpq(0)) for monomial in unknowns]
@@ -63,7 +65,7 @@ def _combines(value: Poly, *facts: Poly) -> bool:
     return bool(minimum >= 0 or (minimum > -1 and a.is_integral(value)))
 
 
-def _of_floors(values: Sequence[Poly]) -> Iterator[Poly]:
+def _bounds_of_floors(values: Sequence[Poly]) -> Iterator[Poly]:
     for atom in sorted({atom for value in values for atom in value.atoms()}, key=str):
         if isinstance(atom, a.Floor):
-            yield from of_floor(atom)
+            yield from bounds_of_floor(atom)

@@ -21,37 +21,37 @@ from archline.algebra.facts import Facts
 from archline.algebra.lp.highs import (
     FREE,
     POSITIVE,
-    Ends,
     Entries,
     LinearProgram,
     Matrix,
     Places,
     SolverError,
-    dense,
-    places,
-    program,
+    VariableBounds,
+    embed_dense,
+    index_array,
+    make_program,
 )
-from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, rational
+from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, to_rational
 from archline.algebra.prove.enumerate import by_enumeration
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.logarithms import LogarithmOrder
 from archline.algebra.prove.products import Products, Shape
-from archline.algebra.prove.prover import first, never_negative, of_floor
+from archline.algebra.prove.prover import bounds_of_floor, first_true, never_negative
 from archline.numbers import fmpq
 from archline.records import record
 
 MAX_DEGREE = 3
-SMALL = tuple(Poly.constant(2**k) for k in range(7))
+MAXIMUM_BOUNDS = tuple(Poly.constant(2**k) for k in range(7))
 """Numbers that are tried as upper bounds of a max(0, e)."""
-BELOW = tuple(Poly.constant(each) for each in range(16))
+SHORTFALL_BOUNDS = tuple(Poly.constant(each) for each in range(16))
 """Numbers k for which max(0, e) <= e + k is tried."""
 MAX_PRODUCTS = 2_000
-NEAR = 1e-7
+WEIGHT_TOLERANCE = 1e-7
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
-NEGLIGIBLE = 1e-4
-LITTLE, MORE = 1.1, 1.25
+NEGLIGIBLE_COEFFICIENT = 1e-4
+MAX_LOSS_OF_ADDED_TERM, MAX_LOSS_OF_SUBTRACTED_TERM = 1.1, 1.25
 """The ratio by which factors may grow to drop an added term, and a subtracted one, which is harder to prove."""
-MEAN = 0.1
+MEAN_WEIGHT = 0.1
 """The weight of the mean of the factors relative to the largest one."""
 
 
@@ -87,14 +87,14 @@ class ProductCone:
         """
         if value.is_constant:
             return bool(value.constant_term >= 0)
-        if _degree(value) > self.degree:
+        if _total_degree(value) > self.degree:
             return False
         if likely is not None and self._adds_up(value, likely):
             return True
-        weights = self._weights(value)
+        weights = self._find_weights(value)
         return weights is not None and self._adds_up(value, weights)
 
-    def _weights(self, value: Poly) -> Array | None:
+    def _find_weights(self, value: Poly) -> Array | None:
         """Return weights with which the products approximately add up to the value, or None."""
         try:
             rows, sums = self.entries.places, self._sums
@@ -114,29 +114,31 @@ class ProductCone:
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
         count = len(self.products)
-        return program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
+        return make_program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
 
     def _adds_up(self, value: Poly, near: Array) -> bool:
         """Test whether the products whose weights are not near 0 add up to the value exactly."""
-        weights = self.products.weights(np.flatnonzero(near > NEAR).tolist(), value)
+        weights = self.products.weights(np.flatnonzero(near > WEIGHT_TOLERANCE).tolist(), value)
         return weights is not None and all(weight >= 0 for weight in weights)
 
 
-def cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
+def build_cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     """Build the cone of the facts on the atoms of some values, for expressions of their degree."""
-    degree = min(max(1, *map(_degree, values)), MAX_DEGREE)
+    degree = min(max(1, *map(_total_degree, values)), MAX_DEGREE)
     atoms = dict.fromkeys(atom for value in values for atom in value.atoms())
     # The facts of atoms, cached.
-    facts_of = cache(lambda atom: _of_atom(atom, facts))
+    facts_of = cache(lambda atom: _facts_of_atom(atom, facts))
     # Sizes inside floors and maxima are added.
     atoms |= dict.fromkeys(inner for atom in atoms for part in atom.parts for inner in part.atoms())
     # Logarithms in bounds of other ones are added: that of n where that of n/2 occurs.
     for atom in list(atoms):
         if not _is_size(atom):
             atoms |= dict.fromkeys(inner for fact in facts_of(atom) for inner in fact.atoms() if not _is_size(inner))
-    pool = dict.fromkeys((*(fact for atom in atoms for fact in facts_of(atom)), *_of_powers(atoms, facts)))
-    pool |= dict.fromkeys(_of_inverses((*values, *pool), facts))
-    sharp = _sharp(fact for fact in pool if _degree(fact) <= degree and all(atom in atoms for atom in fact.atoms()))
+    pool = dict.fromkeys((*(fact for atom in atoms for fact in facts_of(atom)), *_facts_of_powers(atoms, facts)))
+    pool |= dict.fromkeys(_facts_of_inverses((*values, *pool), facts))
+    sharp = _drop_implied_facts(
+        fact for fact in pool if _total_degree(fact) <= degree and all(atom in atoms for atom in fact.atoms())
+    )
     major = [fact for fact in sharp if all(map(_is_size, fact.atoms()))]
     ordered = dict.fromkeys((*major, *sharp))
     terms = frozenset(monomial for value in values for monomial in value.terms)
@@ -148,21 +150,21 @@ def by_products(value: Poly, facts: Facts) -> bool:
     order = LogarithmOrder(facts)
     ordered = order.ordered(value)
     ordered = order.facts.simplify(ordered)
-    return cone(order.facts, [ordered]).proves(ordered)
+    return build_cone(order.facts, [ordered]).proves(ordered)
 
 
 def by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
     """Prove a value with powers b^ceil(log2(v)) replaced by symbols between their bounds."""
     order = LogarithmOrder(facts)
     powers = order.without_powers(value)
-    return powers != value and never_negative(powers, order.facts, STRONG[:-1])
+    return powers != value and never_negative(powers, order.facts, STRONG_TACTICS[:-1])
 
 
-STRONG = by_enumeration, by_products, by_bounds_of_powers
+STRONG_TACTICS = by_enumeration, by_products, by_bounds_of_powers
 """The tactics of a long proof, tried in this order."""
 
 
-def _of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:
+def _facts_of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:
     """Yield facts of powers b^x and b^y where x >= y is known: b^x >= (x - y + 1)*b^y."""
     for great, small in permutations((atom for atom in atoms if isinstance(atom, a.Exponential)), 2):
         difference, lower = great.exponent - small.exponent, Poly.of_atom(small)
@@ -170,7 +172,7 @@ def _of_powers(atoms: Iterable[Atom], facts: Facts) -> Iterator[Poly]:
             yield from (Poly.of_atom(great) - lower, Poly.of_atom(great) - lower * (difference + 1))
 
 
-def _of_inverses(values: Iterable[Poly], facts: Facts) -> Iterator[Poly]:
+def _facts_of_inverses(values: Iterable[Poly], facts: Facts) -> Iterator[Poly]:
     """Yield 0 <= 1/b^x <= 1 for such quotients in values where x >= 0 is known, else 1/b^x >= 0."""
     terms = (pair for value in values for monomial in value.terms for pair in monomial)
     for atom in dict.fromkeys(atom for atom, power in terms if power < 0 and isinstance(atom, a.Exponential)):
@@ -178,16 +180,20 @@ def _of_inverses(values: Iterable[Poly], facts: Facts) -> Iterator[Poly]:
         yield from (inverse, 1 - inverse) if facts.nonnegative(atom.exponent) else (inverse,)
 
 
-def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
+def _facts_of_atom(atom: Atom, facts: Facts) -> list[Poly]:
     value = Poly.of_atom(atom)
     match atom:
         case Symbol():
             bounds = facts.bounds.get(atom.name)
             return [*(value - low for low in bounds.lower), *(high - value for high in bounds.upper)] if bounds else []
         case a.Floor():
-            return list(of_floor(atom))
+            return list(bounds_of_floor(atom))
         case a.PositivePart():
-            return [value, value - atom.argument, *(maximum - value for maximum in _most(atom.argument, facts))]
+            return [
+                value,
+                value - atom.argument,
+                *(maximum - value for maximum in _upper_bounds_of_maximum(atom.argument, facts)),
+            ]
         case a.Exponential():
             rises = a.is_integral(atom.exponent) and facts.nonnegative(atom.exponent)
             return [value, value - atom.exponent - 1] if rises else [value]
@@ -197,14 +203,14 @@ def _of_atom(atom: Atom, facts: Facts) -> list[Poly]:
             return []
 
 
-def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
+def _upper_bounds_of_maximum(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield upper bounds of max(0, e): a number, e plus a number, the positive terms of e, a bound of e's symbol."""
-    constant = first(len(SMALL), lambda index: facts.nonnegative(SMALL[index] - argument))
+    constant = first_true(len(MAXIMUM_BOUNDS), lambda index: facts.nonnegative(MAXIMUM_BOUNDS[index] - argument))
     if constant is not None:
-        yield SMALL[constant]
-    shortfall = first(len(BELOW), lambda index: facts.nonnegative(argument + BELOW[index]))
+        yield MAXIMUM_BOUNDS[constant]
+    shortfall = first_true(len(SHORTFALL_BOUNDS), lambda index: facts.nonnegative(argument + SHORTFALL_BOUNDS[index]))
     if shortfall is not None:
-        yield argument + BELOW[shortfall]
+        yield argument + SHORTFALL_BOUNDS[shortfall]
     positive = argument.positive_terms()
     if positive != argument and facts.nonnegative(positive) and facts.nonnegative(positive - argument):
         yield positive
@@ -213,10 +219,10 @@ def _most(argument: Poly, facts: Facts) -> Iterator[Poly]:
     for high in bounds.upper if bounds else ():
         if not high.is_constant and facts.nonnegative(high + argument.constant_term):
             yield high + argument.constant_term
-    yield from _beside(argument, facts)
+    yield from _bounds_by_logarithms(argument, facts)
 
 
-def _beside(argument: Poly, facts: Facts) -> Iterator[Poly]:
+def _bounds_by_logarithms(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield z - y as upper bounds of max(0, x - y) for logarithms x and y and a third one z >= x, y."""
     high = argument.positive_terms()
     low = high - argument
@@ -239,7 +245,7 @@ def _is_logarithmic(atom: Atom) -> bool:
     return not isinstance(atom, a.Exponential) and not all(name.isidentifier() for name in atom.names)
 
 
-def _sharp(facts: Iterable[Poly]) -> tuple[Poly, ...]:
+def _drop_implied_facts(facts: Iterable[Poly]) -> tuple[Poly, ...]:
     """Return the facts without facts that a smaller constant with the same terms implies."""
     constants: dict[Poly, fmpq] = {}
     for fact in facts:
@@ -249,7 +255,7 @@ def _sharp(facts: Iterable[Poly]) -> tuple[Poly, ...]:
     return tuple(rest + constant for rest, constant in constants.items())
 
 
-def _degree(value: Poly) -> int:
+def _total_degree(value: Poly) -> int:
     return max((sum(abs(power) for _, power in monomial) for monomial in value.terms), default=0)
 
 
@@ -262,13 +268,13 @@ class ConeConstraint:
     rest: Poly
 
 
-def constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) -> Iterator[ConeConstraint]:
+def cone_constraints(situation: Situation, gains: Sequence[Poly], rest: Poly) -> Iterator[ConeConstraint]:
     """Yield constraints that an expression is a sum of multiples of facts, for each choice of values of indices."""
-    for numbers in situation.choices():
+    for numbers in situation.iterate_choices():
         first, *values = (expression.substitute(situation.pinned).substitute(numbers) for expression in (rest, *gains))
         facts = [fact.substitute(situation.pinned).substitute(numbers) for fact in situation.facts]
         atoms = sorted({atom for expression in (first, *values, *facts) for atom in expression.atoms()}, key=str)
-        facts += [bound for atom in atoms if isinstance(atom, a.Floor) for bound in of_floor(atom)]
+        facts += [bound for atom in atoms if isinstance(atom, a.Floor) for bound in bounds_of_floor(atom)]
         varied = tuple(dict.fromkeys(fact for fact in facts if not fact.is_constant))
         yield ConeConstraint(ProductCone(varied, 1, frozenset(), len(varied)), tuple(values), first)
 
@@ -293,10 +299,12 @@ class Goal:
         """Test whether no factor is more than `most` times worse; factors of lower bounds are negative."""
         factors = self.watched[self.watched[:, -1] > 0.0, :-1]
         old, new = factors @ before, factors @ after
-        return bool((new <= np.where(old > 0, old * most, old / most) + NEAR).all())
+        return bool((new <= np.where(old > 0, old * most, old / most) + WEIGHT_TOLERANCE).all())
 
 
-def propose(parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0) -> Proposal | None:
+def propose_coefficients(
+    parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = (), most: int = 0
+) -> Proposal | None:
     """Return the best c for which all parts are in their cones, in floating point; None also without parts.
 
     `signs` are required of the c. Up to `most` of the c, last ones first, are set to 0 if the loss is small.
@@ -306,52 +314,54 @@ def propose(parts: Sequence[ConeConstraint], goal: Goal, signs: Sequence[int] = 
     count = len(goal.mean)
     ends = [(0.0 if sign > 0 else -np.inf, 0.0 if sign < 0 else np.inf) for sign in (signs or [0] * count)]
     try:
-        search = _program(parts, goal, ends)
+        search = _build_program(parts, goal, ends)
     except (OverflowError, SolverError):
         # A number is beyond floating point, or the solver does not work.
         return None
     best = search.solve()
     if best is None or not len(goal.watched):
-        return None if best is None else _proposal(best, parts, goal)
+        return None if best is None else _read_proposal(best, parts, goal)
     start = best
-    search.mark()
-    for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > NEAR)))[:most]:
+    search.save_basis()
+    for index in list(reversed(np.flatnonzero(np.abs(best[:count]) > WEIGHT_TOLERANCE)))[:most]:
         search.bound(index, (0.0, 0.0))
         solution = search.solve()
-        allowed = LITTLE if start[index] > 0 else MORE
+        allowed = MAX_LOSS_OF_ADDED_TERM if start[index] > 0 else MAX_LOSS_OF_SUBTRACTED_TERM
         if solution is not None and goal.little_lost(start[:count], solution[:count], allowed):
             best = solution
-            search.mark()
+            search.save_basis()
         else:
             search.bound(index, ends[index])
-            search.back()
-    return _proposal(best, parts, goal)
+            search.restore_basis()
+    return _read_proposal(best, parts, goal)
 
 
-def _program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[Ends]) -> LinearProgram:
+def _build_program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[VariableBounds]) -> LinearProgram:
     """Build the program; its variables are the c, the largest factor, and the weights of each part's products."""
-    matrix, right = _identities(parts, len(goal.mean))
+    matrix, right = _equate_terms(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1
-    aim = np.concatenate([MEAN * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
+    aim = np.concatenate([MEAN_WEIGHT * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
     ends = [*ends, FREE, *[POSITIVE] * count]
     low = high = right
     if len(goal.watched):
-        watched = dense(_watching(goal), matrix.shape[1])
+        watched = embed_dense(_factor_rows(goal), matrix.shape[1])
         matrix = matrix.above(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
-    return program(aim, matrix, low, high, ends, len(goal.mean) + 1)
+    return make_program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
 
-def _proposal(found: Array, parts: Sequence[ConeConstraint], goal: Goal) -> Proposal:
+def _read_proposal(found: Array, parts: Sequence[ConeConstraint], goal: Goal) -> Proposal:
     places = np.cumsum([len(goal.mean) + 1, *(len(part.cone.products) for part in parts)])
     pieces = np.split(found, places[:-1])
     # For a lower bound the variable is -1/factor.
     largest = float(pieces[0][-1])
-    factor = Fraction(largest if largest > 0 else 1 / max(-largest, NEAR)) if len(goal.watched) else Fraction(0)
+    factor = (
+        Fraction(largest if largest > 0 else 1 / max(-largest, WEIGHT_TOLERANCE)) if len(goal.watched) else Fraction(0)
+    )
     return Proposal(pieces[0][:-1], tuple(pieces[1:]), factor)
 
 
-def _identities(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Matrix, Array]:
+def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Matrix, Array]:
     """Build an equation for each part and term: gains and rest add up to the weighted products."""
     blocks: list[tuple[Places, Places, Array]] = []
     right: list[Array] = []
@@ -364,50 +374,55 @@ def _identities(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[Mat
             entries.add(column, value)
         rest = {entries.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers, dtype=float)
-        blocks.append((places(products.rows, height), places(products.columns, width), numbers))
-        blocks.append((places(entries.rows, height), places(entries.columns), np.array(entries.numbers)))
+        blocks.append((index_array(products.rows, height), index_array(products.columns, width), numbers))
+        blocks.append((index_array(entries.rows, height), index_array(entries.columns), np.array(entries.numbers)))
         right.append(np.array([rest.get(row, 0.0) for row in range(len(entries.places))]))
         height, width = height + len(entries.places), width + len(part.cone.products)
     rows, columns, numbers = (np.concatenate([block[index] for block in blocks]) for index in range(3))
     return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
 
 
-def _watching(goal: Goal) -> Array:
+def _factor_rows(goal: Goal) -> Array:
     """Return rows that keep factors below their shares of the last variable, scaled to a largest entry of 1."""
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)
     return scaled
 
 
-def proposals(parts: Sequence[ConeConstraint], mean: Array, side: int = 1) -> Iterator[tuple[fmpq, ...]]:
+def iterate_proposals(parts: Sequence[ConeConstraint], mean: Array, side: int = 1) -> Iterator[tuple[fmpq, ...]]:
     """Yield short coefficients near those of minimum mean for which all parts are in their cones, best first."""
-    proposal = propose(parts, Goal(mean, np.array([])))
-    candidates = () if proposal is None else shortened(proposal.coefficients.tolist(), side)
+    proposal = propose_coefficients(parts, Goal(mean, np.array([])))
+    candidates = () if proposal is None else round_to_fractions(proposal.coefficients.tolist(), side)
     yield from sorted(candidates, key=lambda coefficients: float(mean @ np.array(list(map(as_float, coefficients)))))
 
 
-def shortened(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]:
+def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fmpq, ...]]:
     """Yield fractions near the numbers, simplest first: rounded, nearest, and rounded to the safe side."""
     yielded = set()
     # Numbers this small are mostly rounding errors.
-    numbers = [0.0 if abs(value) < NEGLIGIBLE else value for value in numbers]
+    numbers = [0.0 if abs(value) < NEGLIGIBLE_COEFFICIENT else value for value in numbers]
     # Of two equally near fractions the safe one is chosen, however the solver rounds.
-    leaning = [value + side * NEAR if value else value for value in numbers]
+    leaning = [value + side * WEIGHT_TOLERANCE if value else value for value in numbers]
     for scale in DENOMINATORS:
         plain = [Fraction(round(value * scale), scale) for value in leaning]
         nearest = [
-            Fraction(lean).limit_denominator(scale) or _least(value)
+            Fraction(lean).limit_denominator(scale) or _unit_fraction(value)
             for lean, value in zip(leaning, numbers, strict=True)
         ]
-        safe = [side * Fraction(math.ceil(side * value * scale - NEAR), scale) or _least(value) for value in numbers]
+        safe = [
+            side * Fraction(math.ceil(side * value * scale - WEIGHT_TOLERANCE), scale) or _unit_fraction(value)
+            for value in numbers
+        ]
         for chosen in (plain, nearest, safe):
             # Pairs of integers hash faster than rationals.
             ratios = tuple([fraction.as_integer_ratio() for fraction in chosen])
             if ratios not in yielded:
                 yielded.add(ratios)
-                yield tuple(map(rational, chosen))
+                yield tuple(map(to_rational, chosen))
 
 
-def _least(number: float) -> Fraction:
+def _unit_fraction(number: float) -> Fraction:
     """Return a unit fraction at most as far from 0 as a number, so that no term is lost."""
-    return Fraction(0) if abs(number) < NEAR else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))
+    return (
+        Fraction(0) if abs(number) < WEIGHT_TOLERANCE else Fraction(1 if number > 0 else -1, math.ceil(1 / abs(number)))
+    )

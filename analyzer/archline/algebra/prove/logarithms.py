@@ -9,27 +9,27 @@ from itertools import islice
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, product
-from archline.algebra.prove.prover import first
+from archline.algebra.prove.prover import first_true
 from archline.numbers import fmpq
 
-MAX_LEAST = 12
+MAX_LEVEL = 12
 
 
 Logarithm = a.CeilLog2 | a.RealFunction
 """A logarithm, rounded or real."""
 
 
-def counted(atom: Atom) -> a.Floor | None:
+def halving_floor(atom: Atom) -> a.Floor | None:
     """Return the floor(v/k) of a minimum number of halvings of a size v, else None."""
-    return _floor(atom, 1)
+    return _match_halving(atom, 1)
 
 
-def counted_at_most(atom: Atom) -> a.Floor | None:
+def halving_ceiling(atom: Atom) -> a.Floor | None:
     """Return the floor((v + k - 1)/k), which is ceil(v/k), of a maximum number of halvings, else None."""
-    return _floor(atom, 0)
+    return _match_halving(atom, 0)
 
 
-def _floor(atom: Atom, offset: int) -> a.Floor | None:
+def _match_halving(atom: Atom, offset: int) -> a.Floor | None:
     if not isinstance(atom, a.CeilLog2):
         return None
     rest = atom.argument - offset
@@ -42,7 +42,7 @@ def _floor(atom: Atom, offset: int) -> a.Floor | None:
 
 def counts_halvings(atom: Atom) -> bool:
     """Test whether the atom is a minimum or maximum number of halvings."""
-    return counted(atom) is not None or counted_at_most(atom) is not None
+    return halving_floor(atom) is not None or halving_ceiling(atom) is not None
 
 
 def symbol_name(atom: Logarithm) -> str:
@@ -60,13 +60,13 @@ class LogarithmOrder:
         self.facts, self._tangents = facts, tangents
         self._ordered = list[Logarithm]()
         # Cached by atom: later symbols do not change earlier replacements.
-        self._order = cache(self._in_order)
+        self._order = cache(self._order_atom)
 
     def ordered(self, value: Poly) -> Poly:
         """Replace the logarithms of several sizes by symbols that are ordered as the sizes are."""
         return value.map_atoms(self._order)
 
-    def _in_order(self, atom: Atom) -> Poly | None:
+    def _order_atom(self, atom: Atom) -> Poly | None:
         match atom:
             case a.CeilLog2():
                 return self._reference(atom)
@@ -87,11 +87,11 @@ class LogarithmOrder:
                 if not isinstance(level, a.CeilLog2) or atom.exponent != Poly.of_atom(level):
                     return value
                 bases[level] = bases.get(level, fmpq(1)) * fmpq(atom.base) ** power
-            named = (self._power(base, level) for level, base in bases.items())
+            named = (self._power_symbol(base, level) for level, base in bases.items())
             result = result + product(named, coefficient) * Poly({rest: fmpq(1)})
         return result
 
-    def _power(self, base: fmpq, level: a.CeilLog2) -> Poly:
+    def _power_symbol(self, base: fmpq, level: a.CeilLog2) -> Poly:
         name = f"({base})^{level.key}"
         if name not in self.facts.bounds:
             maximum = self._most(level.argument)
@@ -116,10 +116,10 @@ class LogarithmOrder:
                 upper.append(level + (argument - less) / (1 << level))
             if (maximum := self._most(argument)) is not None:
                 upper.append(Poly.constant(maximum))
-            self._with_ordered(atom, lower, [*upper, *self._beside_powers(argument)])
+            self._add_ordered(atom, lower, [*upper, *self._bounds_by_exponents(argument)])
         return Poly.symbol(name)
 
-    def _beside_powers(self, argument: Poly) -> Iterator[Poly]:
+    def _bounds_by_exponents(self, argument: Poly) -> Iterator[Poly]:
         """Yield upper bounds of the logarithm of a size plus a number, in exponents of powers of two that bound it.
 
         x <= 2^e -> e, x <= 2*2^e -> e + 1, and e + x/2^e for any x, since ceil(log2(y)) <= y.
@@ -138,22 +138,22 @@ class LogarithmOrder:
             if isinstance(power, a.Exponential) and power.base == 2 and facts.nonnegative(power.exponent):
                 yield power.exponent + argument * Poly.of_atom(power, -1)
 
-    def _with_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
+    def _add_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
         """Add a symbol for a logarithm with its bounds, including bounds by the symbols before it."""
         for earlier in self._ordered:
             symbol = Poly.symbol(symbol_name(earlier))
-            if self._at_least(atom, earlier):
+            if self._is_at_least(atom, earlier):
                 lower.append(symbol)
-            elif self._at_least(atom, earlier, 1):
+            elif self._is_at_least(atom, earlier, 1):
                 lower.append(symbol - 1)
-            if self._at_least(earlier, atom):
+            if self._is_at_least(earlier, atom):
                 upper.append(symbol)
-            elif self._at_least(earlier, atom, 1):
+            elif self._is_at_least(earlier, atom, 1):
                 upper.append(symbol + 1)
         self.facts = self.facts.with_symbol(symbol_name(atom), lower, upper)
         self._ordered.append(atom)
 
-    def _at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
+    def _is_at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
         """Test whether one logarithm is known to be at least another one minus `less`, which is 0 or 1."""
         if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
             # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
@@ -164,11 +164,11 @@ class LogarithmOrder:
         return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
 
     def _least(self, argument: Poly) -> int:
-        """Return a lower bound of ceil(log2(argument)), at most `MAX_LEAST`."""
+        """Return a lower bound of ceil(log2(argument)), at most `MAX_LEVEL`."""
         level = 0
-        while level < MAX_LEAST and self.facts.nonnegative(argument - (1 << level) - 1):
+        while level < MAX_LEVEL and self.facts.nonnegative(argument - (1 << level) - 1):
             level += 1
         return level
 
     def _most(self, argument: Poly) -> int | None:
-        return first(MAX_LEAST, lambda level: self.facts.nonnegative((1 << level) - argument))
+        return first_true(MAX_LEVEL, lambda level: self.facts.nonnegative((1 << level) - argument))

@@ -6,22 +6,22 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import reduce
 from operator import or_
 
-from archline.algebra.effort import spend
+from archline.algebra.effort import spend_effort
 from archline.algebra.evaluate.vectors import as_float
-from archline.algebra.lp.highs import Entries, solution
-from archline.algebra.polynomial import NOTHING, ONE, Atom, Monomial, Poly, reduces
+from archline.algebra.lp.highs import Entries, solve_equations
+from archline.algebra.polynomial import ONE, RATIONAL_ZERO, Atom, Monomial, Poly, has_reducible_powers
 from archline.numbers import fmpq
 from archline.records import memoised, record
 
 BITS = 8
-HALF, FULL = 1 << (BITS - 1), 1 << BITS
+HALF_RANGE, DIGIT_RANGE = 1 << (BITS - 1), 1 << BITS
 MAX_POWER = 16
-"""Powers of facts; in a product of two, reduced squares included, no power reaches `HALF`."""
+"""Powers of facts; in a product of two, reduced squares included, no power reaches `HALF_RANGE`."""
 Packed = dict[int, int | fmpq]
 """Coefficients by monomials, integers as Python ints; a monomial sums the powers of the k-th atoms times 2^(8*k)."""
 
 
-class _Kept(dict[int, int]):
+class _CachedFunction(dict[int, int]):
     """A function of monomials whose values are computed once."""
 
     def __init__(self, compute: Callable[[int], int]) -> None:
@@ -40,28 +40,30 @@ class Packing:
         self._atoms: dict[Atom, int] = {}
         self._reducing: dict[int, Poly] = {}
         self._monomials: dict[int, Monomial] = {}
-        self._degrees = _Kept(lambda code: sum(abs(power) for _, power in _powers(code)))
-        self._masks = _Kept(lambda code: sum(1 << place for place, _ in _powers(code) if place in self._reducing))
-        self._squared = _Kept(
-            lambda code: next((p for p, power in _powers(code) if power > 1 and p in self._reducing), -1)
+        self._degrees = _CachedFunction(lambda code: sum(abs(power) for _, power in _iterate_powers(code)))
+        self._masks = _CachedFunction(
+            lambda code: sum(1 << place for place, _ in _iterate_powers(code) if place in self._reducing)
+        )
+        self._squared = _CachedFunction(
+            lambda code: next((p for p, power in _iterate_powers(code) if power > 1 and p in self._reducing), -1)
         )
 
-    def packed(self, value: Poly) -> Packed:
+    def pack_terms(self, value: Poly) -> Packed:
         return {
             self.code(monomial): int(number.p) if number.q == 1 else number for monomial, number in value.terms.items()
         }
 
     def code(self, monomial: Monomial) -> int:
         """Pack a monomial; its new atoms get places. Raises OverflowError for powers above MAX_POWER."""
-        if not _small(monomial):
+        if not _has_small_powers(monomial):
             raise OverflowError
-        return sum(power << (BITS * self._place(atom)) for atom, power in monomial)
+        return sum(power << (BITS * self._find_place(atom)) for atom, power in monomial)
 
-    def _place(self, atom: Atom) -> int:
+    def _find_place(self, atom: Atom) -> int:
         place = self._atoms.get(atom)
         if place is None:
             place = self._atoms[atom] = len(self._atoms)
-            if reduces(atom):
+            if has_reducible_powers(atom):
                 self._reducing[place] = atom.square  # type: ignore[attr-defined]
         return place
 
@@ -69,7 +71,7 @@ class Packing:
         monomial = self._monomials.get(code)
         if monomial is None:
             atoms = list(self._atoms)
-            factors = ((atoms[place], power) for place, power in _powers(code))
+            factors = ((atoms[place], power) for place, power in _iterate_powers(code))
             monomial = self._monomials[code] = tuple(sorted(factors, key=lambda factor: factor[0].key))
         return monomial
 
@@ -79,19 +81,19 @@ class Packing:
 
     def whole(self, terms: Iterable[int]) -> bool:
         """Test whether all powers in the monomials are positive."""
-        return all(power > 0 for code in terms for _, power in _powers(code))
+        return all(power > 0 for code in terms for _, power in _iterate_powers(code))
 
-    def reducible(self, terms: Iterable[int]) -> int:
+    def reducible_places(self, terms: Iterable[int]) -> int:
         """Return the places of atoms in the monomials whose squares are rewritten, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
     def atoms(self, terms: Iterable[int]) -> int:
         """Return the places of all atoms in the monomials, as bits."""
-        return reduce(or_, (1 << place for code in terms for place, _ in _powers(code)), 0)
+        return reduce(or_, (1 << place for code in terms for place, _ in _iterate_powers(code)), 0)
 
     def product(self, left: Packed, right: Packed, shared: int) -> Packed:
         """Return the product; `shared` are the places, as bits, of atoms in both whose squares are rewritten."""
-        spend(len(left) * len(right))
+        spend_effort(len(left) * len(right))
         (first, a), *remaining = right.items()
         # Products with the first term are distinct.
         terms = {code + first: number * a for code, number in left.items()}
@@ -101,9 +103,9 @@ class Packing:
                 terms[place] = terms[place] + number * b if place in terms else number * b
         if remaining and not all(terms.values()):
             terms = {code: number for code, number in terms.items() if number}
-        return self._reduced(terms) if shared else terms
+        return self._reduce_squares(terms) if shared else terms
 
-    def _reduced(self, terms: Packed) -> Packed:
+    def _reduce_squares(self, terms: Packed) -> Packed:
         """Rewrite squares: atom^2 -> square*atom."""
         pending, done = dict(terms), Packed()
         while pending:
@@ -116,27 +118,27 @@ class Packing:
                 else:
                     del done[code]
                 continue
-            for replacement, factor in self._square(place).items():
-                _add(pending, code - (1 << (BITS * place)) + replacement, number * factor)
+            for replacement, factor in self._packed_square(place).items():
+                _add_term(pending, code - (1 << (BITS * place)) + replacement, number * factor)
         return done
 
     @memoised
-    def _square(self, place: int) -> Packed:
-        return self.packed(self._reducing[place])
+    def _packed_square(self, place: int) -> Packed:
+        return self.pack_terms(self._reducing[place])
 
 
-def _powers(code: int) -> Iterator[tuple[int, int]]:
+def _iterate_powers(code: int) -> Iterator[tuple[int, int]]:
     """Yield the places of the atoms of a monomial, each with its power."""
     place = 0
     while code:
-        power = (code + HALF) % FULL - HALF
+        power = (code + HALF_RANGE) % DIGIT_RANGE - HALF_RANGE
         if power:
             yield place, power
         code = (code - power) >> BITS
         place += 1
 
 
-def _add(terms: Packed, code: int, number: int | fmpq) -> None:
+def _add_term(terms: Packed, code: int, number: int | fmpq) -> None:
     total = terms.get(code, 0) + number
     if total:
         terms[code] = total
@@ -157,21 +159,21 @@ class Groups:
             atoms = packing.atoms(fact)
             disjoint = [group for group in self._groups if not group & atoms]
             self._groups = [*disjoint, self.of(atoms) | atoms]
-        self._crowded = _Kept(self._is_crowded)
-        if not terms or self.crowded(terms):
+        self._crowded = _CachedFunction(self._is_crowded)
+        if not terms or self.has_crowded_term(terms):
             self._groups = []
 
     def of(self, atoms: int) -> int:
         """Return the union of the groups that some atoms belong to."""
         return reduce(or_, (group for group in self._groups if group & atoms), 0)
 
-    def crowded(self, terms: Iterable[int]) -> bool:
+    def has_crowded_term(self, terms: Iterable[int]) -> bool:
         """Test whether a term has two factors of a group."""
         return bool(self._groups) and any(map(self._crowded.__getitem__, terms))
 
     def _is_crowded(self, code: int) -> int:
         used = 0
-        for place, power in _powers(code):
+        for place, power in _iterate_powers(code):
             group = self.of(1 << place)
             if group & used or abs(power) > 1:
                 return True
@@ -200,10 +202,10 @@ class Products:
 
     def __init__(self, facts: Sequence[Poly], degree: int, terms: Iterable[Monomial], shape: Shape, limit: int) -> None:
         self._packing = packing = Packing()
-        packed = [packing.packed(fact) for fact in facts]
-        codes = {packing.code(monomial) for monomial in terms if _small(monomial)}
+        packed = [packing.pack_terms(fact) for fact in facts]
+        codes = {packing.code(monomial) for monomial in terms if _has_small_powers(monomial)}
         groups = Groups(packing, packed, codes)
-        distinct = _distinct(_products(packing, groups, packed, degree, shape))
+        distinct = _drop_duplicates(_iterate_products(packing, groups, packed, degree, shape))
         ranked = sorted(distinct, key=lambda terms: len(terms.keys() - codes))
         self._columns = ranked[:limit]
 
@@ -216,20 +218,20 @@ class Products:
     def weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
         """Return weights with which the chosen products add up to a value exactly, or None."""
         try:
-            columns = [*(self._columns[index] for index in chosen), self._packing.packed(value)]
+            columns = [*(self._columns[index] for index in chosen), self._packing.pack_terms(value)]
         except OverflowError:
             # The powers exceed those of all products.
             return None
-        rows = {code: [NOTHING] * len(columns) for terms in columns for code in terms}
+        rows = {code: [RATIONAL_ZERO] * len(columns) for terms in columns for code in terms}
         for column, terms in enumerate(columns):
             for code, number in terms.items():
                 rows[code][column] = fmpq(number)
-        return solution(list(rows.values()), len(chosen))
+        return solve_equations(list(rows.values()), len(chosen))
 
     def entries(self) -> Entries:
         """Return all columns. Raises OverflowError for numbers beyond floating point."""
         # Monomials are numbered in order of occurrence.
-        rows = _Kept(lambda _: len(rows))
+        rows = _CachedFunction(lambda _: len(rows))
         entries = Entries()
         for column, terms in enumerate(self._columns):
             entries.columns += [column] * len(terms)
@@ -240,24 +242,26 @@ class Products:
         return entries
 
 
-def _small(monomial: Monomial) -> bool:
+def _has_small_powers(monomial: Monomial) -> bool:
     return all(abs(power) <= MAX_POWER for _, power in monomial)
 
 
-def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape) -> Iterator[Packed]:
-    masks = [packing.reducible(fact) for fact in facts]
+def _iterate_products(
+    packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape
+) -> Iterator[Packed]:
+    masks = [packing.reducible_places(fact) for fact in facts]
     degrees = [packing.degree(fact) for fact in facts]
     neighbours = [groups.of(packing.atoms(fact)) for fact in facts]
     # Degrees add up unless negative powers or reduced squares occur.
     adding = all(map(packing.whole, facts))
-    unit = packing.packed(ONE)
+    unit = packing.pack_terms(ONE)
     yield unit
     layer = [(0, 0, 0, 0, 0, unit)]
     for _ in range(degree):
         above = layer
         layer = []
         for start, minor, scarce, degree_so_far, used, terms in above:
-            mask = packing.reducible(terms)
+            mask = packing.reducible_places(terms)
             for index in range(start, shape.major if minor == shape.most else len(facts)):
                 if scarce == shape.fewest and index in shape.few:
                     continue
@@ -267,13 +271,13 @@ def _products(packing: Packing, groups: Groups, facts: Sequence[Packed], degree:
                     continue
                 value = packing.product(terms, facts[index], shared) if terms is not unit else facts[index]
                 reached = degree_so_far + degrees[index] if exact else packing.degree(value)
-                if reached <= degree and (exact or not groups.crowded(value)):
+                if reached <= degree and (exact or not groups.has_crowded_term(value)):
                     minor_next, scarce_next = minor + (index >= shape.major), scarce + (index in shape.few)
                     layer.append((index, minor_next, scarce_next, reached, used | neighbours[index], value))
         yield from (value for *_, value in layer if value)
 
 
-def _distinct(found: Iterable[Packed]) -> Iterator[Packed]:
+def _drop_duplicates(found: Iterable[Packed]) -> Iterator[Packed]:
     """Yield each product once; grouped by monomials, since numbers hash slowly and rarely distinguish products."""
     groups: dict[frozenset[int], list[Packed]] = {}
     for product in found:

@@ -12,14 +12,14 @@ from typing import TypeAlias, cast
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.effort import OutOfBudgetError, budget
+from archline.algebra.effort import OutOfBudgetError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
 
 MAX_RESIDUES = 8
-MAX_RESOLVED = 3
+MAX_NESTED_CASES = 3
 
-_Resolved = tuple[Facts, Poly]
+_RemainderCase = tuple[Facts, Poly]
 
 
 Tactic: TypeAlias = Callable[[Poly, Facts], bool]
@@ -33,19 +33,19 @@ def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), ef
     """
     if effort is not None:
         try:
-            with budget(effort):
+            with limit_effort(effort):
                 return never_negative(value, facts, tactics)
         except OutOfBudgetError:
             return False
     value = facts.simplify(value)
     if tactics:
         return not facts.refutes(value) and any(tactic(value, facts) for tactic in tactics)
-    facts = facts.oldest(value.names)
+    facts = facts.without_younger_symbols(value.names)
     proved = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
     if value not in proved:
         proved[value] = not facts.refutes(value) and (
             facts.nonnegative(value)
-            or _by_residues(value, facts, MAX_RESOLVED)
+            or _prove_by_residues(value, facts, MAX_NESTED_CASES)
             or ((multiplied := _without_quotients(value, facts)) != value and never_negative(multiplied, facts))
         )
     return proved[value]
@@ -63,7 +63,7 @@ def _without_quotients(value: Poly, facts: Facts) -> Poly:
     return prod((Poly.of_atom(divisor) ** power for divisor, power in divisors.items()), start=value)
 
 
-def first(end: int, holds: Callable[[int], bool]) -> int | None:
+def first_true(end: int, holds: Callable[[int], bool]) -> int | None:
     """Return the first of 0, ..., end - 1 from which on a monotone condition holds, or None.
 
     The last number is tried first: if nothing is known there, usually nothing is known of smaller ones.
@@ -73,7 +73,7 @@ def first(end: int, holds: Callable[[int], bool]) -> int | None:
     return bisect_left(range(end - 1), True, key=holds)
 
 
-def of_floor(atom: a.Floor) -> tuple[Poly, ...]:
+def bounds_of_floor(atom: a.Floor) -> tuple[Poly, ...]:
     """Return nonnegative expressions from e - m + 1 <= m*floor(e/m) <= e for an integer e and a number m."""
     if not atom.modulus.is_constant or not a.is_integral(atom.argument):
         return ()
@@ -81,7 +81,7 @@ def of_floor(atom: a.Floor) -> tuple[Poly, ...]:
     return atom.argument - multiple, multiple + atom.modulus - 1 - atom.argument
 
 
-def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
+def _prove_by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     """Prove a value by writing a size as m*k + r for each r in 0..m, which resolves floors by m."""
     divided = _floor_by_constant(value)
     if divided is None or not depth:
@@ -90,22 +90,22 @@ def _by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     if name not in facts.bounds:
         return False
     for residue in range(modulus):
-        inner, written = _remembered(facts, name, modulus, residue)
+        inner, written = _cached_remainder_case(facts, name, modulus, residue)
         case = inner.simplify(value.substitute({name: written}))
-        if not (inner.nonnegative(case) or _by_residues(case, inner, depth - 1)):
+        if not (inner.nonnegative(case) or _prove_by_residues(case, inner, depth - 1)):
             return False
     return True
 
 
-def _remembered(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
-    cases = cast(dict[tuple[str, int, int], _Resolved], facts.found.setdefault(_remembered, {}))
+def _cached_remainder_case(facts: Facts, name: str, modulus: int, residue: int) -> _RemainderCase:
+    cases = cast(dict[tuple[str, int, int], _RemainderCase], facts.found.setdefault(_cached_remainder_case, {}))
     case = name, modulus, residue
     if case not in cases:
         cases[case] = _with_remainder(facts, name, modulus, residue)
     return cases[case]
 
 
-def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _Resolved:
+def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _RemainderCase:
     """Return the facts where the size `name` is replaced by modulus*k + residue, and that expression."""
     index = f"{name} // {modulus}"
     written = Poly.symbol(index).scaled(modulus) + residue
@@ -117,15 +117,15 @@ def _with_remainder(facts: Facts, name: str, modulus: int, residue: int) -> _Res
     for old, limits in facts.bounds.items():
         if old == name:
             bounds[index] = Bounds(
-                tuple(_quotient(bound - residue, modulus, upwards=True) for bound in limits.lower),
-                tuple(_quotient(bound - residue, modulus, upwards=False) for bound in limits.upper),
+                tuple(_divide_bound(bound - residue, modulus, upwards=True) for bound in limits.lower),
+                tuple(_divide_bound(bound - residue, modulus, upwards=False) for bound in limits.upper),
             )
         else:
             bounds[old] = Bounds(tuple(map(rewrite_bound, limits.lower)), tuple(map(rewrite_bound, limits.upper)))
     return facts.with_bounds(bounds), written
 
 
-def _quotient(bound: Poly, modulus: int, upwards: bool) -> Poly:
+def _divide_bound(bound: Poly, modulus: int, upwards: bool) -> Poly:
     if not bound.is_constant:
         return bound / modulus
     number = bound.constant_term / modulus

@@ -12,7 +12,7 @@ from math import comb
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -45,7 +45,7 @@ class Pair:
         return None
 
 
-def clipped(atom: Atom, facts: Facts) -> Poly | None:
+def expand_overlap(atom: Atom, facts: Facts) -> Poly | None:
     """Write the length of the overlap of [a, b) and [c, d) by four maxima that are not nested; None for other atoms.
 
     It is max(0, e - max(0, x) - max(0, y)) with e = d - a, x = d - b and y = c - a.
@@ -61,7 +61,7 @@ def clipped(atom: Atom, facts: Facts) -> Poly | None:
     for x, whole in ((x, whole), (-x, whole - x)):  # noqa: B020
         if facts.nonnegative(whole - x) and facts.nonnegative(whole - y):
             sides = (whole - x - y, 1), (-x, -1), (-y, -1), (-whole, 1)
-            return total(facts.positive_part(value).scaled(sign) for value, sign in sides)
+            return sum_polynomials(facts.positive_part(value).scaled(sign) for value, sign in sides)
     return None
 
 
@@ -82,13 +82,13 @@ def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
         rest = remainder + weight * Poly.of_atom(partner)
         width = atom.parts[0] - partner.parts[0]
         for argument, sign in ((atom.parts[0], 1), (partner.parts[0], -1)):
-            pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus(atom), rest)
+            pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus_of(atom), rest)
             if _is_narrow(pair, facts):
-                return _narrower(pair)
-    return _alone(atom, weight, remainder, facts)
+                return _narrow_pair(pair)
+    return _pair_by_facts(atom, weight, remainder, facts)
 
 
-def _alone(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | None:
+def _pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | None:
     """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
     if not isinstance(atom, a.PositivePart):
         return None
@@ -100,7 +100,7 @@ def _alone(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | No
     return None
 
 
-def _narrower(pair: Pair) -> Pair:
+def _narrow_pair(pair: Pair) -> Pair:
     """Write a condition on more than half of the residues as 1 less the condition on the remaining ones."""
     modulus, width = pair.modulus, pair.width
     if modulus is None or not modulus.is_constant or not width.is_constant:
@@ -112,7 +112,7 @@ def _narrower(pair: Pair) -> Pair:
     return Pair(-pair.weight, pair.argument + remaining, remaining, modulus, pair.rest + pair.weight)
 
 
-def _modulus(atom: Atom) -> Poly | None:
+def _modulus_of(atom: Atom) -> Poly | None:
     return atom.modulus if isinstance(atom, a.Floor) else None
 
 
@@ -121,7 +121,7 @@ def _is_narrow(pair: Pair, facts: Facts) -> bool:
 
 
 @cache
-def _faulhaber(power: int) -> tuple[fmpq, ...]:
+def _faulhaber_coefficients(power: int) -> tuple[fmpq, ...]:
     """Return the coefficients of S(x) = sum of k^power for 0 <= k < x, constant first. Raises TooComplexError."""
     if power > MAX_DEGREE:
         raise TooComplexError(f"a sum of a degree above {MAX_DEGREE}")
@@ -129,12 +129,12 @@ def _faulhaber(power: int) -> tuple[fmpq, ...]:
     result = [fmpq(0)] * (power + 2)
     result[power + 1] = fmpq(1)
     for lower in range(power):
-        for exponent, coefficient in enumerate(_faulhaber(lower)):
+        for exponent, coefficient in enumerate(_faulhaber_coefficients(lower)):
             result[exponent] -= comb(power + 1, lower) * coefficient
     return tuple(coefficient / (power + 1) for coefficient in result)
 
 
-def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
+def antidifference_at(value: Poly, variable: str, at: Poly) -> Poly:
     """Return F(at), where F(x) is the sum of the polynomial `value` over 0 <= variable < x, extended to every x.
 
     Raises TooComplexError for negative or high powers of the variable.
@@ -147,7 +147,7 @@ def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
         if exponent < 0:
             raise TooComplexError("a sum of reciprocals")
         closed = ZERO
-        for degree, factor in enumerate(_faulhaber(exponent)):
+        for degree, factor in enumerate(_faulhaber_coefficients(exponent)):
             while len(powers) <= degree:
                 powers.append(powers[-1] * at)
             if factor:
@@ -157,7 +157,7 @@ def antidifference(value: Poly, variable: str, at: Poly) -> Poly:
 
 
 # Variables of inner sums; names of programs have no quotes.
-_BLOCK, _PLACE = "block'", "place'"
+_BLOCK, _REMAINDER = "block'", "place'"
 
 
 def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
@@ -174,12 +174,12 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
         return None
     if not all(_is_polynomial(part, variable) for part in parts.values()):
         return None
-    block, modulus = Poly.symbol(_BLOCK), _divisor(atom.modulus, facts)
-    place = {variable: modulus * block + Poly.symbol(_PLACE) - shift}
+    block, modulus = Poly.symbol(_BLOCK), _positive_modulus(atom.modulus, facts)
+    place = {variable: modulus * block + Poly.symbol(_REMAINDER) - shift}
     inside = ZERO
     for power, weight in parts.items():
         inside = inside + weight.substitute(place) * block**power
-    whole = antidifference(inside, _PLACE, modulus)
+    whole = antidifference_at(inside, _REMAINDER, modulus)
 
     def up_to(end: Poly) -> Poly:
         count = facts.simplify(end + shift)
@@ -187,12 +187,14 @@ def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, fac
         first = count.is_constant and facts.nonnegative(count) and facts.nonnegative(modulus - count)
         number = ZERO if first else facts.simplify(a.floor_div(count, modulus))
         rest = facts.simplify(count - modulus * number)
-        return antidifference(whole, _BLOCK, number) + antidifference(inside, _PLACE, rest).substitute({_BLOCK: number})
+        return antidifference_at(whole, _BLOCK, number) + antidifference_at(inside, _REMAINDER, rest).substitute(
+            {_BLOCK: number}
+        )
 
     return up_to(hi) - up_to(lo)
 
 
-def _divisor(modulus: Poly, facts: Facts) -> Poly:
+def _positive_modulus(modulus: Poly, facts: Facts) -> Poly:
     """Return max(1, modulus): it is >= 1 in the range unless the range is empty, where any other value will do."""
     return facts.maximum(modulus, ONE)
 
@@ -214,7 +216,7 @@ def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) ->
         return None
     if not a.is_integral(shift):
         return None
-    unrounded = antidifference(atom.argument, variable, hi) - antidifference(atom.argument, variable, lo)
+    unrounded = antidifference_at(atom.argument, variable, hi) - antidifference_at(atom.argument, variable, lo)
     odd = a.floor_div(hi + shift, 2 * ONE) - a.floor_div(lo + shift, 2 * ONE)
     return parts[1] * (unrounded - odd) / 2
 
@@ -231,13 +233,13 @@ def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
         return None
     if not all(facts.integral(part) for part in (shift, modulus, width)):
         return None
-    modulus = _divisor(modulus, facts)
+    modulus = _positive_modulus(modulus, facts)
     if variable in pair.weight.names:
         if width != ONE or not _is_polynomial(pair.weight, variable):
             return None
         at_multiples = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
         ends = [_window_end(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
-        return antidifference(at_multiples, _BLOCK, ends[1]) - antidifference(at_multiples, _BLOCK, ends[0])
+        return antidifference_at(at_multiples, _BLOCK, ends[1]) - antidifference_at(at_multiples, _BLOCK, ends[0])
     before, after = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
     return pair.weight * (after - before)
 
@@ -254,9 +256,9 @@ def root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
     """Return the sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1), counting k >= 1 with k^2 <= t."""
     root = a.isqrt_of(last)
     number = Symbol("k'")
-    below = antidifference(weight, variable, Poly.of_atom(number, 2))
-    squares = antidifference(below, number.name, root + 1) - antidifference(below, number.name, ONE)
-    return root * antidifference(weight, variable, last + 1) - squares
+    below = antidifference_at(weight, variable, Poly.of_atom(number, 2))
+    squares = antidifference_at(below, number.name, root + 1) - antidifference_at(below, number.name, ONE)
+    return root * antidifference_at(weight, variable, last + 1) - squares
 
 
 def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
@@ -264,9 +266,9 @@ def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
     if not count:
         return ZERO
     depth = a.ceil_log2(count)
-    result = depth * antidifference(weight, variable, count + 1)
+    result = depth * antidifference_at(weight, variable, count + 1)
     power = Symbol("2^j")
-    inner = antidifference(weight, variable, Poly.of_atom(power) + 1)
+    inner = antidifference_at(weight, variable, Poly.of_atom(power) + 1)
     for degree, coefficient in inner.coefficients(power).items():
         geometric = (a.exponential(2, depth.scaled(degree)) - 1).scaled(fmpq(1, 2**degree - 1)) if degree else depth
         result = result - coefficient * geometric

@@ -14,12 +14,12 @@ from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
-from archline.algebra.reduce import reduced
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
+from archline.algebra.reduce import reduce_expression
 from archline.algebra.sums.blocks import (
-    antidifference,
+    antidifference_at,
     block_sum,
-    clipped,
+    expand_overlap,
     log_sum,
     pair_of,
     parity_sum,
@@ -48,7 +48,7 @@ Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 """A sum or maximum of a value over lo <= variable < hi under facts. Raises UnresolvedError."""
 
 
-def remembered(operation: Over) -> Over:
+def cache_by_facts(operation: Over) -> Over:
     """Cache the results and failures of an operation for each `Facts`, as windows and lines repeat sums."""
     caches: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
 
@@ -69,12 +69,12 @@ def remembered(operation: Over) -> Over:
     return run
 
 
-@remembered
+@cache_by_facts
 def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Return the sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
     total = _sum_over(value, variable, lo, hi, facts)
     # Counts of lines are bounded soon after, so reducing them is wasted.
-    return total if "L" in total.names else reduced(total, facts)
+    return total if "L" in total.names else reduce_expression(total, facts)
 
 
 def _sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
@@ -82,12 +82,14 @@ def _sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
     if lo == hi:
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
-    flat = inside.simplify(value).map_atoms(lambda atom: clipped(atom, inside) if depends(atom, variable) else None)
-    return _one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
+    flat = inside.simplify(value).map_atoms(
+        lambda atom: expand_overlap(atom, inside) if depends_on(atom, variable) else None
+    )
+    return _sum_one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
 
 
 def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    hard, easy = separate(value, variable)
+    hard, easy = separate_composites(value, variable)
     period = _common_period(hard, variable)
     if period is not None:
         return _sum_by_residues(value, period, variable, lo, hi, facts)
@@ -97,19 +99,19 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
-    for atom in _of_powers(hard, variable):
+    for atom in _atoms_with_powers(hard, variable):
         chosen, remaining = _with_atom(hard, atom)
-        telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
+        telescoped = _telescope_sum(chosen, atom, variable, lo, hi, facts, inside)
         if telescoped is not None:
             return result + telescoped + _sum(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
         inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
-        if any(isinstance(factor, a.Floor) and depends(factor, variable) for factor in inner):
+        if any(isinstance(factor, a.Floor) and depends_on(factor, variable) for factor in inner):
             chosen, remaining = _with_atom(hard, atom)
             if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is not None:
                 result = result + _sum_of_parts(cut, variable, lo, hi, facts)
                 return result + _sum(remaining, variable, lo, hi, facts, inside) if remaining else result
-    atom = innermost(hard, variable)
+    atom = find_innermost_atom(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
     chosen, remaining = _with_atom(hard, atom)
@@ -121,7 +123,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
         return result + _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
     if remaining:
         result = result + _sum(remaining, variable, lo, hi, facts, inside)
-    telescoped = _telescope(chosen, atom, variable, lo, hi, facts, inside)
+    telescoped = _telescope_sum(chosen, atom, variable, lo, hi, facts, inside)
     if telescoped is not None:
         return result + telescoped
     match atom:
@@ -139,38 +141,38 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
             raise UnresolvedError(atom, variable)
 
 
-def _one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+def _sum_one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """Sum few iterations on which levels of a tree depend, for which closed forms need many iterations; else None."""
     count = hi - lo
     if not count.is_constant or count.constant_term > MAX_UNROLLED:
         return None
-    if not any(isinstance(atom, a.CeilLog2) and depends(atom, variable) for atom in value.atoms_within()):
+    if not any(isinstance(atom, a.CeilLog2) and depends_on(atom, variable) for atom in value.atoms_within()):
         return None
-    return total(
+    return sum_polynomials(
         facts.simplify(value.substitute({variable: lo + number})) for number in range(int(count.constant_term))
     )
 
 
-def _of_powers(value: Poly, variable: str) -> Iterator[Atom]:
+def _atoms_with_powers(value: Poly, variable: str) -> Iterator[Atom]:
     """Yield max(0, e) and floor(e/m) with powers in e or m.
 
     The maximum may be decided except in the last iteration, as in 2^s <= P < 2^(s + 1); such floors may telescope.
     """
     for atom in value.atoms():
         inner = atom.parts[-1].atoms() if isinstance(atom, a.PositivePart | a.Floor) else ()
-        if any(isinstance(factor, a.Exponential) and depends(factor, variable) for factor in inner):
+        if any(isinstance(factor, a.Exponential) and depends_on(factor, variable) for factor in inner):
             yield atom
 
 
 # Parts of an expression
-def depends(atom: Atom, variable: str) -> bool:
+def depends_on(atom: Atom, variable: str) -> bool:
     """Test whether a composite atom contains the variable."""
     return not isinstance(atom, Symbol) and variable in atom.names
 
 
-def separate(value: Poly, variable: str) -> tuple[Poly, Poly]:
+def separate_composites(value: Poly, variable: str) -> tuple[Poly, Poly]:
     """Split a value into terms with a composite atom in the variable, and the rest."""
-    hard = {m: c for m, c in value.terms.items() if any(depends(atom, variable) for atom, _ in m)}
+    hard = {m: c for m, c in value.terms.items() if any(depends_on(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
     return Poly(hard), Poly(easy)
 
@@ -186,17 +188,17 @@ def contains(outer: Atom, atom: Atom) -> bool:
     return outer == atom or any(contains(inner, atom) for part in outer.parts for inner in part.atoms())
 
 
-def innermost(value: Poly, variable: str) -> Atom:
+def find_innermost_atom(value: Poly, variable: str) -> Atom:
     """Return a composite atom in the variable without another one inside; logarithms are chosen last."""
 
     def search(atom: Atom) -> Iterator[Atom]:
-        below = [inner for part in atom.parts for inner in part.atoms() if depends(inner, variable)]
+        below = [inner for part in atom.parts for inner in part.atoms() if depends_on(inner, variable)]
         if not below:
             yield atom
         for inner in below:
             yield from search(inner)
 
-    candidates = {inner for atom in value.atoms() if depends(atom, variable) for inner in search(atom)}
+    candidates = {inner for atom in value.atoms() if depends_on(atom, variable) for inner in search(atom)}
     return min(candidates, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
 
 
@@ -209,11 +211,13 @@ def _polynomial_sum(value: Poly, variable: str, lo: Poly, hi: Poly) -> Poly:
         return ZERO
     if value.degree(Symbol(variable)) == 0 and variable not in value.names:
         return value * (hi - lo)
-    return antidifference(value, variable, hi) - antidifference(value, variable, lo)
+    return antidifference_at(value, variable, hi) - antidifference_at(value, variable, lo)
 
 
 # Telescoping
-def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
+def _telescope_sum(
+    value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts
+) -> Poly | None:
     """Sum c*A(v), c free of v: a gap by its segments, others if A(v - 1) is known on the whole range; else None."""
     parts = value.coefficients(atom)
     if set(parts) != {1} or variable in parts[1].names:
@@ -237,7 +241,7 @@ def _telescope(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
     before = inside.simplify(itself.substitute({variable: now - 1}))
-    if any(depends(inner, variable) and not isinstance(inner, a.Exponential) for inner in before.atoms()):
+    if any(depends_on(inner, variable) and not isinstance(inner, a.Exponential) for inner in before.atoms()):
         return None
     last = facts.simplify(itself.substitute({variable: hi - 1}))
     first = facts.simplify(itself.substitute({variable: lo - 1}))
@@ -291,32 +295,34 @@ def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Fa
     pair = pair_of(value, atom, inside)
     if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
         return None
-    change = threshold(a.PositivePart(pair.argument - 1), variable, facts)
+    change = find_sign_change(a.PositivePart(pair.argument - 1), variable, facts)
     ends = pair.rest, pair.rest + pair.weight
-    return None if change is None else _cut(change, (change[0],), ends, lo, hi, facts)
+    return None if change is None else _make_cut(change, (change[0],), ends, lo, hi, facts)
 
 
 def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Cut | None:
     """Return the cut where the argument of a max(0, e) changes its sign, else None."""
-    change = threshold(atom, variable, facts) if isinstance(atom, a.PositivePart) else None
+    change = find_sign_change(atom, variable, facts) if isinstance(atom, a.PositivePart) else None
     if change is None:
         return None
     point, rising = change
     # At argument 0 both branches agree, so a unit slope may change one step later; the shorter point is chosen.
     points = (point, point + (1 if rising else -1)) if _unit_slope(atom, variable) else (point,)
     ends = value.with_atom(atom, ZERO), value.with_atom(atom, atom.parts[0])
-    return _cut(change, points, ends, lo, hi, facts)
+    return _make_cut(change, points, ends, lo, hi, facts)
 
 
-def _cut(
+def _make_cut(
     change: tuple[Poly, bool], points: tuple[Poly, ...], ends: tuple[Poly, Poly], lo: Poly, hi: Poly, facts: Facts
 ) -> Cut:
-    clamped = {reduced(facts.minimum(facts.maximum(facts.simplify(point), lo), hi), facts): point for point in points}
-    middle = min(clamped, key=complexity)
+    clamped = {
+        reduce_expression(facts.minimum(facts.maximum(facts.simplify(point), lo), hi), facts): point for point in points
+    }
+    middle = min(clamped, key=measure_complexity)
     return Cut(clamped[middle], middle, *(ends if change[1] else ends[::-1]))
 
 
-def threshold(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
+def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Return (t, rising): the argument is nonnegative from t on if rising, else below t; None if unknown."""
     parts = without_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
@@ -335,7 +341,7 @@ def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
     floor(e/m) + c -> e + c*m, and c - floor(e/m) -> c*m + m - 1 - e
     """
     rounded = [
-        atom for atom in value.atoms() if isinstance(atom, a.Floor) and (not variable or depends(atom, variable))
+        atom for atom in value.atoms() if isinstance(atom, a.Floor) and (not variable or depends_on(atom, variable))
     ]
     if len(rounded) != 1 or not facts.integral((atom := rounded[0]).argument):
         return value
@@ -346,7 +352,7 @@ def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
     return rest * atom.modulus + (atom.argument if sign == ONE else atom.modulus - 1 - atom.argument)
 
 
-def complexity(value: Poly) -> tuple[int, int, int]:
+def measure_complexity(value: Poly) -> tuple[int, int, int]:
     """Measure the length of an expression: composite atoms first, then terms."""
     composite = sum(1 for atom in value.atoms() if atom.parts)
     return composite, len(value.terms), len(value.key)
@@ -364,7 +370,7 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
         if start != end and part:
             within = facts.with_symbol(variable, (start, lo), (end - 1, hi - 1))
             part = within.simplify(part)
-            if separate(part, variable)[0] and facts.nonnegative(start + 1 - end):
+            if separate_composites(part, variable)[0] and facts.nonnegative(start + 1 - end):
                 result = result + (end - start) * facts.simplify(part.substitute({variable: start}))
             else:
                 result = result + _sum(part, variable, start, end, facts, within)
@@ -374,7 +380,7 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
 # Residues
 def _common_period(value: Poly, variable: str) -> int | None:
     """Return a step at which all floors grow by integers if floors are multiplied, else None."""
-    floors = [atom for atom in value.atoms() if depends(atom, variable)]
+    floors = [atom for atom in value.atoms() if depends_on(atom, variable)]
     if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
     periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
@@ -385,7 +391,7 @@ def _common_period(value: Poly, variable: str) -> int | None:
 def _has_products(value: Poly, variable: str) -> bool:
     """Test whether two floors in the variable are multiplied by each other."""
     return any(
-        sum(isinstance(atom, a.Floor) and depends(atom, variable) for atom, _ in monomial) > 1
+        sum(isinstance(atom, a.Floor) and depends_on(atom, variable) for atom, _ in monomial) > 1
         for monomial in value.terms
     )
 
@@ -412,7 +418,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
     closed = parity_sum(chosen, atom, variable, lo, hi)
     if closed is None:
         floors = [floor for floor in value.atoms() if isinstance(floor, a.Floor) and variable in floor.names]
-        if floors and all(_falls(floor, variable) for floor in floors):
+        if floors and all(_falls_with_variable(floor, variable) for floor in floors):
             backwards = value.substitute({variable: -Poly.symbol(variable)})
             return _sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
         pair = pair_of(value, atom, inside)
@@ -430,7 +436,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
     return closed + _sum(remaining, variable, lo, hi, facts, inside) if remaining else closed
 
 
-def _falls(atom: a.Floor, variable: str) -> bool:
+def _falls_with_variable(atom: a.Floor, variable: str) -> bool:
     """Test whether the atom is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
     now = Poly.symbol(variable)
     return atom.modulus != 2 * ONE and any(
@@ -454,14 +460,14 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 
 
 # Logarithms, roots and powers
-def _by_argument(
+def _weight_by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
     """Return p in terms of t and the ends of t for p(v)*f(t), t = r + v or r - v; else raise UnresolvedError."""
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)
-    clean = not any(depends(inner, variable) for part in factor.values() for inner in part.atoms())
+    clean = not any(depends_on(inner, variable) for part in factor.values() for inner in part.atoms())
     if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
         raise UnresolvedError(atom, variable)
     rest = parts.get(0, ZERO)
@@ -476,14 +482,14 @@ def _by_argument(
 
 def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`log_sum`)."""
-    weight, first, last = _by_argument(value, atom, variable, lo, hi)
+    weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     last, before = facts.positive_part(last), facts.positive_part(first - 1)
     return log_sum(weight, variable, last) - log_sum(weight, variable, before)
 
 
 def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
     """Sum p(v)*floor(sqrt(t)) for t >= 0, by sums from 0 on (`root_sum`)."""
-    weight, first, last = _by_argument(value, atom, variable, lo, hi)
+    weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     if not inside.nonnegative(atom.argument):
         raise UnresolvedError(atom, variable)
     return root_sum(weight, variable, last) - root_sum(weight, variable, first - 1)
@@ -494,7 +500,7 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     parts = atom.exponent.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factors = value.coefficients(atom)
-    clean = not any(depends(inner, variable) for part in factors.values() for inner in part.atoms())
+    clean = not any(depends_on(inner, variable) for part in factors.values() for inner in part.atoms())
     integral = slope.is_constant and slope.constant_term.q == 1
     if set(parts) - {0, 1} or not integral or not clean or 0 in factors:
         raise UnresolvedError(atom, variable)

@@ -10,11 +10,11 @@ from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
 
-from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.printing import shortened, to_tree
+from archline.algebra.printing import shorten_expression, to_tree
 from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
 from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
@@ -22,7 +22,7 @@ from archline.analysis.cache.footprint.references import build_references, witho
 from archline.analysis.cache.lower.hbl import HblBound, touches_memory
 from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
-from archline.analysis.cache.lower.segments import SegmentBound, lower_bound
+from archline.analysis.cache.lower.segments import SegmentBound, segment_lower_bound
 from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, io_growth_of_recursion
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.residency.base import Resident
@@ -42,7 +42,7 @@ from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import local_arrays, recurses
+from archline.language.call_graph import is_recursive, local_arrays
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.records import record
@@ -158,16 +158,16 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
 def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the lines that accesses share."""
     require_accesses(module, algorithm)
-    if recurses(module, algorithm):
-        with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-            return _of_recursion(module, algorithm)
-    with budget(MAX_TERM_PRODUCTS):
-        return of_loops(module, algorithm)
+    if is_recursive(module, algorithm):
+        with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+            return _recursive_io_cost(module, algorithm)
+    with limit_effort(MAX_TERM_PRODUCTS):
+        return loop_io_cost(module, algorithm)
 
 
 def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the number of accesses, as each access fetches at most one line."""
-    with budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+    with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         accesses = accesses_of(module, algorithm)
         if accesses.upper is None:
             return accesses
@@ -186,11 +186,11 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
-    bounds = _from_below(least, accesses.by_case)
+    bounds = _with_lower_bounds(least, accesses.by_case)
     return replace(accesses, lower=least, bounds=bounds, ends=bounds_at, touched=touched.in_full(algorithm))
 
 
-def _from_below(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
+def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
     """Return the bounds of pieces with a lower bound on `lines`, specialised to each piece."""
     return tuple(
         bound
@@ -227,7 +227,7 @@ def _total_footprint(module: Module, algorithm: s.Algorithm) -> Poly | None:
     return scope.facts.restore(sum((array_lines(view.array) for view in views.values()), ZERO))
 
 
-def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
+def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
     """Derive the io of a program without recursion; with `traffic`, the lines fetched and written back.
 
     A plan writes back each line that it changes as often as it fetches it; any replacement writes back at least as
@@ -243,10 +243,10 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
     if not by:
         raise UnboundedError
     upper = PlanUpperBound(list(by), scope.facts)
-    lower, phases = lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
+    lower, phases = segment_lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
     best = pareto_plans(by, points)
     all_ = total_footprint(refs, scope.facts)
-    written = lower_bound(nodes if traffic else (), scope.facts, points, written=True)
+    written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
     values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
     small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
@@ -286,7 +286,7 @@ def of_loops(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> C
         ends=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
-    return cost if always else _or_all_accesses(cost, counted())
+    return cost if always else _add_access_count_bound(cost, counted())
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
@@ -322,15 +322,15 @@ def _hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
     return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
 
 
-def _or_all_accesses(cost: Cost, accesses: Cost) -> Cost:
+def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line))
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
     return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), every, *cost.by_loop))
 
 
-def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
+def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
     recursions = RecursiveMissBounds(module, algorithm)
     recursions.solve()
@@ -368,12 +368,12 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
         return growths[key]
 
     shown: Shown = "values" if accesses.by_case else "page"
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_some_line), shown=shown)
+    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
     fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        bounds=(*fitting, every, *_from_below(below.touched, accesses.by_case)),
+        bounds=(*fitting, every, *_with_lower_bounds(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
@@ -391,7 +391,9 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Cost:
 
 def _all_arrays_fit_bound(lines: Poly) -> Bound:
     """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
-    return Bound("upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_at_least(_times_line(lines)),)))
+    return Bound(
+        "upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_cache_size_fact(_lines_to_words(lines)),))
+    )
 
 
 def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
@@ -460,19 +462,21 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
         if not any(planner.facts.nonnegative(existing - need) for existing in needs):
             needs = [existing for existing in needs if not planner.facts.nonnegative(need - existing)]
             needs.append(need)
-    words = [_times_line(planner.facts.restore(need)) for need in needs]
-    return _at_least(words[0] if len(words) == 1 else b.call("max", *words))
+    words = [_lines_to_words(planner.facts.restore(need)) for need in needs]
+    return _cache_size_fact(words[0] if len(words) == 1 else b.call("max", *words))
 
 
-def _some_line() -> tuple[s.Fact, ...]:
+def _one_line_fact() -> tuple[s.Fact, ...]:
     """The condition that the cache has at least one line: Z >= L."""
-    return (_at_least(b.name("L")),)
+    return (_cache_size_fact(b.name("L")),)
 
 
-def _at_least(words: s.Expr) -> s.Fact:
+def _cache_size_fact(words: s.Expr) -> s.Fact:
     """The condition that the cache has at least the given number of words."""
     return b.binary(">=", b.name("Z"), words)
 
 
-def _times_line(lines: Poly) -> s.Expr:
-    return to_tree(LINE * lines) if len(shortened(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])
+def _lines_to_words(lines: Poly) -> s.Expr:
+    return (
+        to_tree(LINE * lines) if len(shorten_expression(lines).terms) <= 1 else b.product([b.name("L"), to_tree(lines)])
+    )

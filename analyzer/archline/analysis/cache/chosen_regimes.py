@@ -11,9 +11,9 @@ from archline.analysis.bounds import Bound
 from archline.expr.intervals import EvaluationError
 from archline.growth.leading_terms import CACHE
 
-REGIMES = 4
+MAX_REGIMES = 4
 """The maximum number of regimes to select."""
-ALIKE = 0.02
+SIMILARITY_TOLERANCE = 0.02
 """Regimes whose cache sizes, or misses, differ by at most this share are considered equal."""
 LINE = 8
 LARGE_ARRAY_EXTENTS, FREE_SIZE_VALUES = (12000, 1512), (520, 40)
@@ -27,19 +27,22 @@ def select_regimes(regimes: Sequence[Bound]) -> Sequence[Bound]:
     that save most. Of bounds that need about the same lines the last is kept, of bounds with about the same misses
     the first.
     """
-    point = point_of(regimes)
+    point = comparison_point(regimes)
     shown: list[Bound] = []
     for regime in regimes:
         if (
             shown
             and is_constant(shown[-1]) == is_constant(regime)
-            and (is_constant(regime) or words_needed(regime, point) <= (1 + ALIKE) * words_needed(shown[-1], point))
+            and (
+                is_constant(regime)
+                or words_needed(regime, point) <= (1 + SIMILARITY_TOLERANCE) * words_needed(shown[-1], point)
+            )
         ):
             shown.pop()
-        if not shown or miss_bound(regime, point) < (1 - ALIKE) * miss_bound(shown[-1], point):
+        if not shown or miss_bound(regime, point) < (1 - SIMILARITY_TOLERANCE) * miss_bound(shown[-1], point):
             shown.append(regime)
     values = [miss_bound(regime, point) for regime in shown]
-    while len(shown) > REGIMES:
+    while len(shown) > MAX_REGIMES:
         # The regime that saves the least over its predecessor is left out.
         least = min(range(1, len(shown) - 1), key=lambda index: values[index - 1] / (values[index] or 1))
         del shown[least], values[least]
@@ -51,7 +54,7 @@ def is_constant(regime: Bound) -> bool:
     return all(need.names <= CACHE for need in regime.where.needs)
 
 
-def point_of(regimes: Iterable[Bound]) -> dict[str, int]:
+def comparison_point(regimes: Iterable[Bound]) -> dict[str, int]:
     """Choose sizes at which regimes are compared: arrays are large, blocks smaller, all sizes distinct."""
     values = [value for regime in regimes for value in (regime.value, *regime.where.needs)]
     extents = {name for regime in regimes for kept in regime.kept for extent in kept.extents for name in extent.names}

@@ -15,8 +15,8 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, map_cost
 from archline.expr import build as b
-from archline.expr.text import phrase
-from archline.growth.growths import order
+from archline.expr.text import join_phrases
+from archline.growth.growths import make_order_formula
 from archline.language import syntax as s
 from archline.language.call_graph import local_arrays
 from archline.language.model import Module
@@ -26,7 +26,7 @@ Ends = tuple[Fraction, Fraction]
 ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
 
 
-def io_on(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
+def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
     """Bound the io of all processors together under ASSUMPTION; `processors` is a number or a size name."""
     metric = f"io({processors})"
     if io.upper is None:
@@ -71,18 +71,22 @@ def parallel_io_bounds(
     if io.upper is None or any(local_arrays(module, algorithm)):
         return ()
     count = [] if processors == 1 else [b.name(processors) if isinstance(processors, str) else b.number(processors)]
-    stolen = b.quotient([*count, b.name("Z"), span], [b.name("L")])
+    stolen = b.divide_products([*count, b.name("Z"), span], [b.name("L")])
     lines = b.product([*count, b.name("L"), span])
     io_of_one = b.name("io")
     return (
         ScheduleBound(
             "work stealing",
-            phrase(order("O", b.binary("+", io_of_one, stolen)), " expected, a cache of Z words each"),
+            join_phrases(
+                make_order_formula("O", b.binary("+", io_of_one, stolen)), " expected, a cache of Z words each"
+            ),
             "Acar, Blelloch, Blumofe, The Data Locality of Work Stealing, SPAA 2000",
         ),
         ScheduleBound(
             "depth first",
-            phrase(order("O", io_of_one), " in one cache of Z + ", order("O", lines), " words"),
+            join_phrases(
+                make_order_formula("O", io_of_one), " in one cache of Z + ", make_order_formula("O", lines), " words"
+            ),
             "Blelloch, Gibbons, Effectively Sharing a Cache Among Threads, SPAA 2004",
         ),
     )

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.compiled import Compiler, Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.windows import is_known
+from archline.analysis.cache.footprint.windows import is_data_independent
 from archline.analysis.sampling import assumed, search_of
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import index_declaration
@@ -24,8 +24,8 @@ from archline.language.model import BoundBy
 from archline.records import field, memoised, record
 
 SCALES = (12, 40, 300)
-SPARSE = 64
-LINES, LINES_OF_CACHE = (16, 4, 1), 64
+SPARSE_SIZE = 64
+LINE_LENGTHS, CACHE_LINES = (16, 4, 1), 64
 
 
 def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
@@ -37,9 +37,9 @@ def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *machine_symbols(signature))
     asked = [
-        {"L": line, "Z": LINES_OF_CACHE * line, "P": 1, "K": 1, **sizes}
+        {"L": line, "Z": CACHE_LINES * line, "P": 1, "K": 1, **sizes}
         for sizes in _scaled_sizes(algorithm, scope)
-        for line in LINES
+        for line in LINE_LENGTHS
     ]
     for facts in ((*algorithm.where, *assumed(algorithm)), ()):
         result = list(search_of(algorithm, scope, names, facts).points(asked))
@@ -62,9 +62,9 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
     declared = {binding.name for binding in signature.sizes if binding.by is BoundBy.VALUE} - extents
     offsets = [parameter.type for parameter in algorithm.parameters if isinstance(parameter.type, s.OffsetsType)]
     totals = s.names(tuple(kind.into for kind in offsets)) | s.names(tuple(kind.longest for kind in offsets))
-    for total in (SPARSE // 8, SPARSE * 8) if totals & set(names) else ():
+    for total in (SPARSE_SIZE // 8, SPARSE_SIZE * 8) if totals & set(names) else ():
         # Most segments are empty, or all are long.
-        yield {name: total if name in totals else SPARSE for name in names}
+        yield {name: total if name in totals else SPARSE_SIZE for name in names}
     for scale in SCALES:
         yield dict.fromkeys(names, scale)
     for scale in SCALES[1:] if declared else ():
@@ -94,7 +94,7 @@ class SampledAmounts:
 
     @memoised
     def _at_points(self, value: Poly) -> list[Number] | None:
-        return self._evaluated(value) if is_known(value) else None
+        return self._evaluate_at_places(value) if is_data_independent(value) else None
 
     @cached_property
     def _places(self) -> list[dict[str, Number]]:
@@ -111,7 +111,7 @@ class SampledAmounts:
     def _compiler(self) -> Compiler:
         return Compiler(dict.fromkeys(name for place in self._places for name in place))
 
-    def _evaluated(self, value: Poly) -> list[Number]:
+    def _evaluate_at_places(self, value: Poly) -> list[Number]:
         """Evaluate an amount at every point; -1 where it has no value."""
         left = {name: each for name, each in self.whole.items() if any(name not in place for place in self._places)}
         compute = self._compiler.of(self.facts.restore(value.substitute(left)))

@@ -19,12 +19,12 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from fractions import Fraction
 
-from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, of_loops
+from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, loop_io_cost
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
-from archline.analysis.cache.lower.segments import compulsory_misses, lower_bound
+from archline.analysis.cache.lower.segments import compulsory_misses, segment_lower_bound
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cache.summaries.must_access import must_access
@@ -35,7 +35,7 @@ from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, iter_accesses, require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.metrics import WORD
 from archline.language.model import Module
 from archline.records import record, replace
@@ -78,11 +78,11 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines fetched and written back: by plans of loops, by recurrences, or by twice the misses."""
     recursions: RecursiveMissBounds | None = None
-    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         require_accesses(module, algorithm)
-        if not recurses(module, algorithm):
-            with budget(MAX_TERM_PRODUCTS):
-                return of_loops(module, algorithm, traffic=True)
+        if not is_recursive(module, algorithm):
+            with limit_effort(MAX_TERM_PRODUCTS):
+                return loop_io_cost(module, algorithm, traffic=True)
         solved = RecursiveMissBounds(module, algorithm, traffic=True)
         solved.solve()
         recursions = solved
@@ -112,13 +112,13 @@ class WritebackBound:
 
 def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
     """Derive a lower bound on write-backs; zero if accesses cannot be followed."""
-    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
+    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
-        if recurses(module, algorithm):
+        if is_recursive(module, algorithm):
             changed = must_access(module, algorithm, written=True)
             return WritebackBound(changed.lines(algorithm), RecursiveSegmentBound(changed, algorithm).at)
         scope, nodes = Lowering(module).trace(algorithm)
-        below = lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
+        below = segment_lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
         return WritebackBound(below.first_touch_bound, below.at)
     return WritebackBound()
 
@@ -126,9 +126,9 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
     """Count a minimum of lines that each run reads of arrays that are never written."""
     constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
-    with suppress(*NOT_FOLLOWED), budget(MAX_TERM_PRODUCTS):
+    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
-        if recurses(module, algorithm):
+        if is_recursive(module, algorithm):
             return must_access(module, algorithm).lines(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
         given = (pair for pair in iter_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)

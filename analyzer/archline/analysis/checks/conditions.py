@@ -15,7 +15,7 @@ from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
@@ -25,31 +25,31 @@ from archline.algebra.prove.prover import never_negative
 from archline.algebra.sums.summation import UnresolvedError
 from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr import build as b
-from archline.expr.text import Formula, conjunction, format_expression, format_fact, phrase, pieces_of
-from archline.expr.tree import divisions
+from archline.expr.text import Formula, format_conjunction, format_expression, format_fact, join_phrases, pieces_of
+from archline.expr.tree import find_divisions
 from archline.ir.conditions import OPPOSITE, assuming_facts, equivalent_constraints, negate_condition
-from archline.ir.conditions import never_negative as differences
+from archline.ir.conditions import nonnegative_values as differences
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import int_range, is_nondecreasing
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.diagnostics import Rule
 from archline.language.model import Module
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000
 MAX_MODULES = 64
 MAX_LENGTH, MAX_FORMS = 90, 3
-GENERAL = {
+CONDITION_TEXTS = {
     rules.OUT_OF_BOUNDS: "subscripts lie inside their arrays",
     rules.SLICE_OUT_OF_BOUNDS: "subscripts lie inside their arrays",
     rules.NOT_EXACT: "divisions, logarithms and roots of sizes are integers",
 }
-OTHERWISE = "calls and arrays have sizes that they allow"
-DATA = "subscripts from data lie inside their arrays"
+SIZE_CONDITION_TEXT = "calls and arrays have sizes that they allow"
+DATA_CONDITION_TEXT = "subscripts from data lie inside their arrays"
 
 
 @record
@@ -87,7 +87,7 @@ class Assumption:
         first, *others = (part.scaled(whole) for part in parts)
         match kind:
             case "least":
-                return _relation(first, self.order)
+                return _nonnegativity_relation(first, self.order)
             case "equal":
                 more = first.positive_terms()
                 return b.binary("==", to_tree(more, self.order), to_tree(more - first, self.order))
@@ -104,9 +104,9 @@ class Assumption:
         fact = self.fact
         if fact is None:
             return ""
-        where = conjunction(_relation(each, self.order) for each in self.when)
-        shown = phrase(Formula(fact), " where ", where) if where else Formula(fact)
-        shown = phrase(shown, f" at each call of `{self.algorithm}`") if self.recursive else shown
+        where = format_conjunction(_nonnegativity_relation(each, self.order) for each in self.when)
+        shown = join_phrases(Formula(fact), " where ", where) if where else Formula(fact)
+        shown = join_phrases(shown, f" at each call of `{self.algorithm}`") if self.recursive else shown
         return shown if len(shown) <= MAX_LENGTH else ""
 
 
@@ -118,7 +118,9 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
     for assumption in found:
         if assumption.form and not (many and assumption.recursive):
             own = assumption.recursive and assumption.algorithm == algorithm
-            forms.setdefault(phrase(*pieces_of(assumption.form)[:-1], " at each call") if own else assumption.form)
+            forms.setdefault(
+                join_phrases(*pieces_of(assumption.form)[:-1], " at each call") if own else assumption.form
+            )
         else:
             grouped.setdefault((assumption.general, assumption.algorithm), []).append(assumption)
     for (general, name), group in grouped.items():
@@ -129,7 +131,7 @@ def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, 
     return tuple(forms)
 
 
-def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
+def _nonnegativity_relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
     """Write the condition that a value is nonnegative as a relation: `n <= m` for m - n."""
     more = value.positive_terms()
     less = more - value
@@ -144,19 +146,19 @@ def _relation(value: Poly, order: tuple[str, ...]) -> s.Expr:
 
 
 @lru_cache(maxsize=MAX_MODULES * 8)
-def assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
+def find_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption, ...]:
     """The unproved conditions of an algorithm's runs, other than its `where`, without duplicates."""
-    collector = _Conditions(module, algorithm)
+    collector = _ConditionCollector(module, algorithm)
     try:
-        with budget(MAX_TERM_PRODUCTS):
+        with limit_effort(MAX_TERM_PRODUCTS):
             collector.all()
     except (TooComplexError, RecursionError):
-        collector.left.append(Assumption(algorithm.name, GENERAL[rules.OUT_OF_BOUNDS], algorithm))
+        collector.left.append(Assumption(algorithm.name, CONDITION_TEXTS[rules.OUT_OF_BOUNDS], algorithm))
     return tuple({(entry, entry.node if entry.kind == "other" else None): entry for entry in collector.left}.values())
 
 
 @dataclass(eq=False)
-class _Place(Environment):
+class _FactBlock(Environment):
     """The names and facts of a block; `loops` are the variables around it, with their bounds.
 
     All of `known` are nonnegative by guards, and all of `whole` are integers as facts say that divisions are
@@ -187,13 +189,13 @@ class _Place(Environment):
     def learn(self, fact: s.Fact) -> None:
         self.scope = assuming_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
-            divisor, value = _static(fact.divisor, self.scope), _static(fact.value, self.scope)
+            divisor, value = _static_or_none(fact.divisor, self.scope), _static_or_none(fact.value, self.scope)
             if divisor and value is not None:
                 self.divide(divisor, value)
 
     def divide(self, divisor: Poly, value: Poly) -> None:
         """Assume that a division is exact."""
-        self.whole = (*self.whole, as_fractions(a.quotient(value, divisor)))
+        self.whole = (*self.whole, as_fractions(a.exact_quotient(value, divisor)))
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
@@ -204,14 +206,14 @@ class _Place(Environment):
         return all(facts.integral(term) or any(facts.integral(term * whole**-1) for whole in known) for term in terms)
 
 
-class _Conditions(Follower[_Place]):
+class _ConditionCollector(Follower[_FactBlock]):
     """Follows all runs of an algorithm together."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)
         self.left: list[Assumption] = []
         self._algorithm = algorithm
-        self._circle = component(module, algorithm)
+        self._circle = find_component(module, algorithm)
         self._own = declared_scope(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
         self._stated = tuple(each for fact in algorithm.where for each in equivalent_constraints(fact, self._own) or ())
@@ -219,35 +221,35 @@ class _Conditions(Follower[_Place]):
 
     def all(self) -> None:
         """Collect all unproved conditions."""
-        place = _Place(self._algorithm, self._own, {}, known=self._stated)
+        place = _FactBlock(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
-        for fact in facts_in_sizes(self._algorithm):
+        for fact in express_facts_in_sizes(self._algorithm):
             if isinstance(fact, s.Divides):
                 place.learn(fact)
         self.begin(self._algorithm, place)
         for axis in self._algorithm.grid:
             extent = self.value(axis.extent, place)
             if extent is not None:
-                place = self._counting(axis.name, axis.name, ZERO, extent - 1, place)
+                place = self._with_counter(axis.name, axis.name, ZERO, extent - 1, place)
                 place.axes = {**place.axes, axis.name: extent}
         self.follow_block(self._algorithm.body, place)
 
     # Values
-    def value(self, expr: s.Expr, block: _Place) -> Poly | None:
-        for part in divisions(expr):
-            self._exact(part, block)
-        return _static(expr, block.scope)
+    def value(self, expr: s.Expr, block: _FactBlock) -> Poly | None:
+        for part in find_divisions(expr):
+            self._require_exact(part, block)
+        return _static_or_none(expr, block.scope)
 
-    def span(self, expr: s.Expr, block: _Place) -> tuple[Poly | None, Poly | None]:
+    def span(self, expr: s.Expr, block: _FactBlock) -> tuple[Poly | None, Poly | None]:
         value = self.value(expr, block)
         if value is not None:
             return value, value
         return int_range(expr, block.scope) or (None, None)
 
-    def _exact(self, expr: s.Binary | s.Call, block: _Place) -> None:
+    def _require_exact(self, expr: s.Binary | s.Call, block: _FactBlock) -> None:
         """Require that a quotient, logarithm or root is an integer, and a divisor not 0."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
-        parts = [_static(operand, block.scope) for operand in of]
+        parts = [_static_or_none(operand, block.scope) for operand in of]
         values = [part for part in parts if part is not None]
         if len(values) < len(parts):
             return
@@ -262,26 +264,32 @@ class _Conditions(Follower[_Place]):
                 # A divisor of `//` and `%` is positive, or not known to the analysis.
                 kind, values = "least", [values[0] - 1]
         about = f"`{format_expression(expr)}` is an integer"
-        self._leave(kind, tuple(values), expr, block, rules.NOT_EXACT, about)
+        self._add_assumption(kind, tuple(values), expr, block, rules.NOT_EXACT, about)
         if kind == "divides":
             # Later statements run only if the division is exact.
             block.divide(*values)
 
     # Needs
     def needs(
-        self, rule: Rule, node: s.Node, values: Sequence[Any], block: _Place, explanation: Explanation, hint: str = ""
+        self,
+        rule: Rule,
+        node: s.Node,
+        values: Sequence[Any],
+        block: _FactBlock,
+        explanation: Explanation,
+        hint: str = "",
     ) -> None:
         for value in values:
             if value is not None:
                 least = value if isinstance(value, Poly) else Poly.constant(value)
-                self._leave("least", (least,), node, block, rule, explanation)
-            elif rule in GENERAL:
-                self.left.append(Assumption(block.algorithm.name, DATA, node, DATA))
+                self._add_assumption("least", (least,), node, block, rule, explanation)
+            elif rule in CONDITION_TEXTS:
+                self.left.append(Assumption(block.algorithm.name, DATA_CONDITION_TEXT, node, DATA_CONDITION_TEXT))
             elif rule is rules.SIZE_TOO_SMALL:
                 text = explanation()[0]
                 self.left.append(Assumption(block.algorithm.name, text, node, text))
 
-    def needs_fact(self, fact: s.Fact, call: s.Call, callee: _Place) -> None:
+    def needs_fact(self, fact: s.Fact, call: s.Call, callee: _FactBlock) -> None:
         about = f"`{format_fact(fact)}` holds in the call of `{callee.algorithm.name}`"
         match fact:
             case s.Binary(op="and", left=left, right=right):
@@ -289,10 +297,10 @@ class _Conditions(Follower[_Place]):
                 self.needs_fact(right, call, callee)
                 return
             case s.Binary(op=op, left=left, right=right) if op in OPPOSITE and op != "!=":
-                pair = _static(left, callee.scope), _static(right, callee.scope)
+                pair = _static_or_none(left, callee.scope), _static_or_none(right, callee.scope)
                 if pair[0] is not None and pair[1] is not None:
                     for value in differences(op, pair[0] - pair[1]):
-                        self._leave("least", (value,), call, callee, rules.WHERE, about)
+                        self._add_assumption("least", (value,), call, callee, rules.WHERE, about)
                 return
             case s.Divides(divisor=first, value=second):
                 kind, parts = "divides", [first, second]
@@ -302,17 +310,17 @@ class _Conditions(Follower[_Place]):
                 kind, parts = "power", [value]
             case _:
                 return
-        values = [_static(part, callee.scope) for part in parts]
+        values = [_static_or_none(part, callee.scope) for part in parts]
         forms = tuple(form for form in values if form is not None)
         if len(forms) == len(values):
-            self._leave(kind, forms, call, callee, rules.WHERE, about)
+            self._add_assumption(kind, forms, call, callee, rules.WHERE, about)
 
-    def _leave(
+    def _add_assumption(
         self,
         kind: str,
         parts: tuple[Poly, ...],
         node: s.Node,
-        block: _Place,
+        block: _FactBlock,
         rule: Rule,
         explanation: Explanation | str,
     ) -> None:
@@ -331,7 +339,7 @@ class _Conditions(Follower[_Place]):
                 single = sum(isinstance(atom, a.Floor) for atom in value.atoms()) == 1
                 form = (next(_without_floors(value, block), value) if single else value,)
         about = explanation if isinstance(explanation, str) else explanation()[0]
-        entry = Assumption(self._algorithm.name, GENERAL.get(rule, OTHERWISE), node, about)
+        entry = Assumption(self._algorithm.name, CONDITION_TEXTS.get(rule, SIZE_CONDITION_TEXT), node, about)
         if form and all(part.names <= self._sizes for part in form):
             guards = (guard for guard in block.known if guard.names <= self._sizes and guard not in self._stated)
             when = tuple(map(restore, guards))
@@ -339,7 +347,7 @@ class _Conditions(Follower[_Place]):
             entry = replace(entry, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
         self.left.append(entry)
 
-    def _in_sizes(self, value: Poly, block: _Place) -> Poly | None:
+    def _in_sizes(self, value: Poly, block: _FactBlock) -> Poly | None:
         """Minimise a value over loop variables; 0 if it is never negative, None if it has no form."""
         for name, low, high, facts in reversed(block.loops):
             if name in value.names:
@@ -352,10 +360,10 @@ class _Conditions(Follower[_Place]):
         return as_fractions(value)
 
     # Statements
-    def inside(self, block: _Place) -> _Place:
+    def inside(self, block: _FactBlock) -> _FactBlock:
         return replace(block, extents=dict(block.extents))
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _Place) -> Iterable[_Place]:
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _FactBlock) -> Iterable[_FactBlock]:
         scope = block.scope
         lows = (lo, lo) if lo is not None else int_range(loop.lo, scope)
         highs = (hi, hi) if hi is not None else int_range(loop.hi, scope)
@@ -363,14 +371,14 @@ class _Conditions(Follower[_Place]):
             inner = self.inside(block)
             inner.define(loop.variable, None)
         elif loop.down:
-            inner = self._counting(loop.variable, scope.facts.unused(loop.variable), highs[0], lows[1], block)
+            inner = self._with_counter(loop.variable, scope.facts.unused(loop.variable), highs[0], lows[1], block)
         else:
-            inner = self._counting(loop.variable, scope.facts.unused(loop.variable), lows[0], highs[1] - 1, block)
+            inner = self._with_counter(loop.variable, scope.facts.unused(loop.variable), lows[0], highs[1] - 1, block)
             if step != 1 and lo is not None and hi is not None:
-                self._stepping(loop.variable, lo, hi, step, inner)
+                self._bind_stepping(loop.variable, lo, hi, step, inner)
         yield inner
 
-    def _counting(self, variable: str, name: str, low: Poly, high: Poly, block: _Place) -> _Place:
+    def _with_counter(self, variable: str, name: str, low: Poly, high: Poly, block: _FactBlock) -> _FactBlock:
         """Return the block in which a variable lies between two bounds, known to be in order."""
         facts = block.scope.facts.with_nonnegative(high - low)
         scope = replace(block.scope, facts=facts.with_symbol(name, (low,), (high,)))
@@ -379,7 +387,7 @@ class _Conditions(Follower[_Place]):
         inner.define(variable, Poly.symbol(name))
         return inner
 
-    def _stepping(self, variable: str, lo: Poly, hi: Poly, step: Poly, inner: _Place) -> None:
+    def _bind_stepping(self, variable: str, lo: Poly, hi: Poly, step: Poly, inner: _FactBlock) -> None:
         """Bind a variable that moves in steps, with last value lo + step*(ceil((hi - lo)/step) - 1)."""
         name, _, _, facts = inner.loops[-1]
         if not facts.positive(step):
@@ -391,10 +399,10 @@ class _Conditions(Follower[_Place]):
         inner.scope = replace(inner.scope, facts=known.with_nonnegative(hi - 1 - value))
         inner.define(variable, value)
 
-    def ways(self, condition: s.Expr, block: _Place) -> tuple[_Place | None, _Place | None]:
-        return self._under(condition, block), self._under(negate_condition(condition), block)
+    def ways(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:
+        return self._block_under(condition, block), self._block_under(negate_condition(condition), block)
 
-    def _under(self, condition: s.Expr, block: _Place) -> _Place | None:
+    def _block_under(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:
         """Return the block under a condition; None if the condition never holds."""
         inner = self.inside(block)
         values = equivalent_constraints(condition, block.scope) or ()
@@ -406,33 +414,33 @@ class _Conditions(Follower[_Place]):
         inner.known = (*inner.known, *(value for value in values if not value.is_constant))
         return inner
 
-    def split(self, split: s.Split, block: _Place) -> None:
+    def split(self, split: s.Split, block: _FactBlock) -> None:
         # A part of the grid has its own P and coordinates.
         inner = replace(block, extents=dict(block.extents), axes={})
         for name in ("P", split.axis, split.group):
             inner.define(name, None)
         super().split(split, inner)
 
-    def assume(self, assume: s.Assume, block: _Place) -> None:
+    def assume(self, assume: s.Assume, block: _FactBlock) -> None:
         for fact in assume.facts:
             block.learn(fact)
 
-    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: _Place) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: _FactBlock) -> None:
         for body in bodies:
             self.follow_block(body, self.inside(block))
 
     # Calls
-    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: _Place) -> _Place | None:
+    def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: _FactBlock) -> _FactBlock | None:
         if None in values.values():
             return None
         known = {name: Poly.constant(value) if isinstance(value, int) else value for name, value in values.items()}
         scope = replace(declared_scope(self.module, callee), facts=block.scope.facts, values=known)
         return replace(block, algorithm=callee, scope=scope, extents={})
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: _Place, block: _Place) -> None:
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: _FactBlock, block: _FactBlock) -> None:
         if callee in self._circle:
             return
-        for assumption in assumptions(self.module, callee):
+        for assumption in find_assumptions(self.module, callee):
             values, here = inner.scope.values, self.inside(inner)
             when = [part.substitute(values) for part in assumption.when]
             if assumption.kind == "other" or assumption.recursive:
@@ -445,10 +453,10 @@ class _Conditions(Follower[_Place]):
             here.known = (*here.known, *when)
             parts = tuple(part.substitute(values) for part in assumption.parts)
             about = f"{assumption.form or assumption.general} in the call of `{callee.name}`"
-            self._leave(assumption.kind, parts, call, here, rules.SHAPE, about)
+            self._add_assumption(assumption.kind, parts, call, here, rules.SHAPE, about)
 
 
-def _static(expr: s.Expr, scope: Scope) -> Poly | None:
+def _static_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
     try:
         return as_fractions(scope.facts.simplify(static_value(expr, scope)))
     except (NotStaticError, TooComplexError):
@@ -456,30 +464,30 @@ def _static(expr: s.Expr, scope: Scope) -> Poly | None:
 
 
 @lru_cache(maxsize=4096)
-def _is_proved(kind: str, parts: tuple[Poly, ...], block: _Place) -> bool:
+def _is_proved(kind: str, parts: tuple[Poly, ...], block: _FactBlock) -> bool:
     facts = block.scope.facts
     match kind:
         case "least":
             return block.proves(parts[0])
         case "divides":
-            return _divides(parts, block)
+            return _is_divisible(parts, block)
         case "power":
             return facts.integral(a.log2(parts[0]))
         case _:
             return facts.integral(a.sqrt(parts[0]))
 
 
-def _divides(parts: tuple[Poly, ...], block: _Place) -> bool:
+def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
     (divisor, value), facts = parts, block.scope.facts
     if not divisor:
         return False
     rest = facts.divided(value, divisor)[1]
-    if not rest or block.integral(as_fractions(facts.simplify(a.quotient(rest, divisor)))):
+    if not rest or block.integral(as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
         return True
     return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))
 
 
-def _without_floors(value: Poly, block: _Place) -> Iterator[Poly]:
+def _without_floors(value: Poly, block: _FactBlock) -> Iterator[Poly]:
     """Yield values that are nonnegative exactly if a value with floors is.
 
     These are p*r + x for floor(x/p) + r, p*r + p - 1 - x for r - floor(x/p), and x - y + p*r for both floors.

@@ -9,23 +9,23 @@ from itertools import product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.checks.conditions import OTHERWISE, Assumption, assumption_texts, assumptions
-from archline.analysis.checks.runs import Failure, Outcome, Runs, run_at
+from archline.analysis.checks.conditions import SIZE_CONDITION_TEXT, Assumption, assumption_texts, find_assumptions
+from archline.analysis.checks.runs import Failure, FollowedRuns, Outcome, run_at
 from archline.analysis.sampling import CHECK_SCALES, check_sizes, small_sizes
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.recursive import inherited_facts
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import component, reachable, recurses
+from archline.language.call_graph import find_component, find_reachable, is_recursive
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
-from archline.language.extra_facts import with_where
+from archline.language.extra_facts import add_where
 from archline.language.model import Module
-from archline.language.substitution import divisions_of_runs
+from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
 from archline.numbers import point_text
 from archline.records import record, replace
@@ -63,8 +63,8 @@ OUTSIDE = Rule(
 )
 SPREAD = 5
 """Sizes are large if each is at least this part of the largest one tried."""
-FEW, NEAR, MAX_KNOWN = 12, 17, 256
-APART = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
+MAX_OUTPUT_RUNS, MAX_BOUNDED_SIZE, MAX_CACHED_RESULTS = 12, 17, 256
+SIZE_INDEPENDENT_RULES = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """Rules whose failures are certain at any size, as no size is meant to cause them."""
 Point = Mapping[str, int]
 NOWHERE = ", nor anywhere else"
@@ -76,7 +76,7 @@ AT_ALL_SIZES = {
 }
 
 
-def reported(failure: Failure) -> Diagnostic:
+def failure_diagnostic(failure: Failure) -> Diagnostic:
     """Return a failure at all sizes as `check` and `cost` report it."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
@@ -89,7 +89,7 @@ def reported(failure: Failure) -> Diagnostic:
 
 def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
     """Report the recursive call for which no run ends, or no run at some sizes; None without one."""
-    if not recurses(module, algorithm):
+    if not is_recursive(module, algorithm):
         return None
     call = _always_made(module, algorithm)
     if call is not None:
@@ -97,10 +97,10 @@ def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | No
         return Diagnostic(ENDLESS, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`")
     if algorithm.grid:
         return None
-    runs = Runs(module, algorithm)
+    runs = FollowedRuns(module, algorithm)
     failures = (runs.at(point).failure for point in check_sizes(module, algorithm))
     endless = (failure for failure in failures if failure is not None and failure.rule is rules.NOT_DECREASING)
-    return next(map(reported, endless), None)
+    return next(map(failure_diagnostic, endless), None)
 
 
 def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
@@ -108,12 +108,12 @@ def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure,
 
     Empty if there are `index` parameters, which callers may restrict.
     """
-    return _examined(module, algorithm).failures
+    return _examine_runs(module, algorithm).failures
 
 
-def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
+def exceeded_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Yield bounds of a `while` that runs of small sizes exceed, for any data and indices."""
-    every = (algorithm, *reachable(module, algorithm))
+    every = (algorithm, *find_reachable(module, algorithm))
     if any(s.find(tuple(called.body for called in every), s.While)):
         found = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
         yield from (failure for failure in found if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
@@ -121,7 +121,7 @@ def passed_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
 
 def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """Describe the unproved conditions of runs for reports."""
-    return _examined(module, algorithm).texts
+    return _examine_runs(module, algorithm).texts
 
 
 def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
@@ -137,7 +137,7 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
             for output in outputs
             if output.name not in named
         }
-    runs = list(_examined(module, algorithm).unset)
+    runs = list(_examine_runs(module, algorithm).unset)
     if runs:
         # Sizes above 1, and outputs with set elements, make the clearest messages.
         above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
@@ -169,26 +169,26 @@ def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point:
 
 def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """The assumptions that are facts about sizes, under which claims are decided."""
-    return _examined(module, algorithm).facts
+    return _examine_runs(module, algorithm).facts
 
 
-def refusal(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
+def certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
     """Return the failure of every run at sizes; None if some run may end."""
-    if not _examined(module, algorithm).open and not divisions_of_runs(algorithm):
+    if not _examine_runs(module, algorithm).open and not find_exact_divisions(algorithm):
         return None
     signature = module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
     return _failure_at(module, algorithm, tuple((name, sizes[name]) for name in names if name in sizes))
 
 
-@lru_cache(maxsize=MAX_KNOWN)
+@lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
     """Return the failure of the run at sizes, cached for several comparisons."""
     return run_at(module, algorithm, dict(sizes)).failure
 
 
 @record(eq=False)
-class _Examined:
+class _ExaminedRuns:
     """The certain failures, the assumptions, whether any condition is `open`, and runs with `unset` elements."""
 
     failures: tuple[Failure, ...] = ()
@@ -198,43 +198,49 @@ class _Examined:
     unset: Sequence[tuple[Point, Outcome]] = ()
 
 
-@lru_cache(maxsize=MAX_KNOWN)
-def _examined(module: Module, algorithm: s.Algorithm) -> _Examined:
-    left = assumptions(module, algorithm)
+@lru_cache(maxsize=MAX_CACHED_RESULTS)
+def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
+    left = find_assumptions(module, algorithm)
     if not left and not _may_be_unset(module, algorithm):
-        return _Examined()
+        return _ExaminedRuns()
     # Set elements depend less on sizes than bounds of subscripts do.
     tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda each: sum(each.values()))
-    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else FEW]]
-    failing = [run.failure for _, run in runs if run.failure is not None and run.failure.rule not in APART]
+    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else MAX_OUTPUT_RUNS]]
+    failing = [
+        run.failure for _, run in runs if run.failure is not None and run.failure.rule not in SIZE_INDEPENDENT_RULES
+    ]
     ending = [point for point, run in runs if run.ends]
     # A form that is false at the sizes of a run that ends is too strong.
-    needs = [replace(need, kind="other") if any(_holds(need, at) is False for at in ending) else need for need in left]
+    needs = [
+        replace(need, kind="other") if any(_holds_at(need, at) is False for at in ending) else need for need in left
+    ]
     for fault in failing:
-        if not any(need.node is fault.node or _holds(need, fault.sizes) is False for need in needs):
-            owner = next(alg for alg in (algorithm, *reachable(module, algorithm)) if fault.node in set(s.nodes(alg)))
+        if not any(need.node is fault.node or _holds_at(need, fault.sizes) is False for need in needs):
+            owner = next(
+                alg for alg in (algorithm, *find_reachable(module, algorithm)) if fault.node in set(s.nodes(alg))
+            )
             needs.append(Assumption(owner.name, fault.about, fault.node, fault.about))
-    needs = _by_a_bound(module, algorithm, needs)
+    needs = _replace_by_bound(module, algorithm, needs)
     failures: tuple[Failure, ...] = ()
     if needs and not module.signatures[algorithm].indices:
         at_zero = tuple(fault for fault in failing if _has_no_run_at_zero(module, fault))
         failures = at_zero or _at_large_sizes(module, algorithm, failing)
-    needs = _independent(module, algorithm, needs)
+    needs = _drop_implied(module, algorithm, needs)
     passed = {statement for _, run in runs if run.ends for statement in run.reached}
     unset = [
         (at, run) for at, run in runs if run.unset and (run.failure is None or run.failure.statement not in passed)
     ]
-    return _Examined(failures, assumption_texts(needs, algorithm.name), _facts(needs), True, unset)
+    return _ExaminedRuns(failures, assumption_texts(needs, algorithm.name), _size_facts(needs), True, unset)
 
 
-def _facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
+def _size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
     known = (need.fact for need in found if need.form and not need.when and not need.recursive)
     return tuple(fact for fact in known if fact is not None)
 
 
-def _independent(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
+def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Drop facts about sizes that other facts imply, and join two opposite ones to an equality."""
-    least = {need.parts: need for need in needs if need.kind == "least" and _facts([need])}
+    least = {need.parts: need for need in needs if need.kind == "least" and _size_facts([need])}
     for parts, need in least.items():
         opposite = least.get((-parts[0],))
         if opposite in needs and need in needs:
@@ -243,29 +249,29 @@ def _independent(module: Module, algorithm: s.Algorithm, needs: list[Assumption]
         rest = [item for item in needs if item is not need]
         # One divisibility fact at a time: together they rewrite a size in one way only.
         given = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
-        if any(_implies(module, algorithm, _facts(some), need) for some in given):
+        if any(_facts_imply(module, algorithm, _size_facts(some), need) for some in given):
             needs = rest
     return needs
 
 
-def _implies(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
+def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
     """Test whether facts about sizes are proved to imply an assumption."""
-    if assumed.kind not in ("least", "divides") or not facts or not _facts([assumed]):
+    if assumed.kind not in ("least", "divides") or not facts or not _size_facts([assumed]):
         return False
     try:
-        derived = declared_scope(*with_where(module, algorithm, facts)).facts
+        derived = declared_scope(*add_where(module, algorithm, facts)).facts
     except ArchlineError:
         return False
     first, *rest = (derived.simplify(part.substitute(derived.rewrites)) for part in assumed.parts)
     return all(derived.integral(part * first**-1) for part in rest) if rest else derived.nonnegative(first)
 
 
-def _by_a_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
+def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Replace requirements on each call by a bound on one size, if no run exceeds it and it suffices."""
     signature = module.signatures[algorithm]
     if algorithm.grid or signature.indices or not any(need.recursive for need in needs):
         return needs
-    near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= NEAR]
+    near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE]
     runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
         stop = min((point for point, ends in runs if not ends), key=lambda each: each[name], default=None)
@@ -275,18 +281,20 @@ def _by_a_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption])
         most = next((size for size in below if run_at(module, algorithm, {**stop, name: size}).failure is None), 0)
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
-            left = assumptions(*with_where(module, algorithm, facts))
-            if not any(need.recursive or need.general == OTHERWISE for need in left):
+            left = find_assumptions(*add_where(module, algorithm, facts))
+            if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in left):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
-                kept = [need for need in needs if need.general != OTHERWISE]
-                return [*kept, Assumption(algorithm.name, OTHERWISE, algorithm, kind="least", parts=bound)]
+                kept = [need for need in needs if need.general != SIZE_CONDITION_TEXT]
+                return [*kept, Assumption(algorithm.name, SIZE_CONDITION_TEXT, algorithm, kind="least", parts=bound)]
     return needs
 
 
 def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an output or a local array has no initial value."""
     return any(parameter.mode == "out" and not parameter.local for parameter in algorithm.parameters) or any(
-        made.value is None for part in (algorithm, *reachable(module, algorithm)) for made in s.find(part.body, s.Local)
+        made.value is None
+        for part in (algorithm, *find_reachable(module, algorithm))
+        for made in s.find(part.body, s.Local)
     )
 
 
@@ -302,7 +310,7 @@ def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Fa
     stopped: list[Failure] = []
     for point in reversed(large):
         failure = run_at(module, algorithm, point).failure
-        if failure is not None and failure.rule not in APART and (not misfits or _is_misfit(failure)):
+        if failure is not None and failure.rule not in SIZE_INDEPENDENT_RULES and (not misfits or _is_misfit(failure)):
             stopped.insert(0, failure)
         elif not misfits:
             return ()
@@ -319,7 +327,7 @@ def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
     callee, sizes = failure.zero
     free = [name for name, size in sizes.items() if size > 0]
     tried = ({**sizes, **dict(zip(free, values, strict=True))} for values in product((1, 2, 3), repeat=len(free)))
-    allowed = (point for point in tried if all(holds(fact, point) is not False for fact in callee.where))
+    allowed = (point for point in tried if all(evaluate_fact(fact, point) is not False for fact in callee.where))
     return all(run_at(module, callee, point).failure for point in allowed)
 
 
@@ -328,7 +336,7 @@ def _is_misfit(failure: Failure) -> bool:
     return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communication)
 
 
-def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
+def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
     """Test whether a condition holds at sizes; None if its form does not decide."""
     try:
         if assumption.kind == "other" or any(evaluate(value, point) < 0 for value in assumption.when):
@@ -347,18 +355,18 @@ def _holds(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
 
 def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
     """The recursive call that every run reaches, whose callee's runs all reach one as well; None without one."""
-    endless = {algorithm, *reachable(module, algorithm)}
-    while ended := [called for called in endless if _next(module, called.body, endless) is None]:
+    endless = {algorithm, *find_reachable(module, algorithm)}
+    while ended := [called for called in endless if _first_endless_call(module, called.body, endless) is None]:
         endless.difference_update(ended)
-    call = _next(module, algorithm.body, endless)
-    while call is not None and not component(module, algorithm):
+    call = _first_endless_call(module, algorithm.body, endless)
+    while call is not None and not find_component(module, algorithm):
         target = module.targets[call]
         assert isinstance(target, s.Algorithm)
-        algorithm, call = target, _next(module, target.body, endless)
+        algorithm, call = target, _first_endless_call(module, target.body, endless)
     return call
 
 
-def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
+def _first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
     """The first call of one of the algorithms that each execution of a body makes; for branches one in each."""
     for statement in body:
         # Calls in a loop, a spawn or a single branch need not be made.
@@ -366,7 +374,7 @@ def _next(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -
         if isinstance(statement, s.Simple):
             first = next((call for call in statement.calls if module.targets.get(call) in endless), None)
         elif isinstance(statement, s.If) and statement.branches[-1].condition is None:
-            calls = [_next(module, branch.body, endless) for branch in statement.branches]
+            calls = [_first_endless_call(module, branch.body, endless) for branch in statement.branches]
             first = None if None in calls else calls[0]
         if first is not None:
             return first

@@ -79,11 +79,11 @@ class Follower(StatementVisitor[B, None]):
         """
 
     @abstractmethod
-    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: B) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: B) -> None:
         """Treat blocks that data may or may not execute."""
 
     @abstractmethod
-    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: B) -> B | None:
+    def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: B) -> B | None:
         """Return the block of a callee, by the values of its names; None if it is unknown."""
 
     @abstractmethod
@@ -105,7 +105,7 @@ class Follower(StatementVisitor[B, None]):
         for parameter in algorithm.parameters:
             entries = shape_of(parameter.type)[0] or ()
             block.extents[parameter.name] = tuple(self.value(entry, block) for entry in entries)
-            self._extents_needed(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
+            self._require_extents(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
     def follow_block(self, body: tuple[s.Stmt, ...], block: B) -> None:
         """Follow statements in order; the block belongs to them alone."""
@@ -125,26 +125,28 @@ class Follower(StatementVisitor[B, None]):
         if self.module.is_view(value):
             self.read(value, block)
         if isinstance(target, s.Element):
-            self._subscripts(target, block)
+            self._follow_subscripts(target, block)
         if assign.op != "=":
             self.read(target, block)
         self.write(target, block)
         if self.module.is_view(target) and self.module.is_view(value):
-            self._same(value, self.extents(value, block), self.extents(target, block), block, lambda: "its target")
+            self._require_same_extents(
+                value, self.extents(value, block), self.extents(target, block), block, lambda: "its target"
+            )
 
     def invoke(self, invoke: s.Invoke, block: B) -> None:
-        self._call(invoke.call, block, invoke.along)
+        self._follow_call(invoke.call, block, invoke.along)
 
     def simple(self, statement: s.SimpleStmt, block: B) -> None:
-        for expr in s.evaluated(statement):
+        for expr in s.list_evaluated(statement):
             self.evaluate(expr, block)
 
     def split(self, split: s.Split, block: B) -> None:
         self.evaluate(split.parts, block)
-        self.perhaps((split.body,), block)
+        self.handle_uncertain_blocks((split.body,), block)
 
     def local(self, local: s.Local, block: B) -> None:
-        inner = self._where(local.when, block)
+        inner = self._guarded_block(local.when, block)
         if local.value is not None and inner is not None:
             self.evaluate(local.value, inner)
             if self.module.is_view(local.value):
@@ -152,34 +154,34 @@ class Follower(StatementVisitor[B, None]):
         block.define(local.name, None)
         shape = local.type.shape if isinstance(local.type, s.ArrayType) else ()
         block.extents[local.name] = tuple(self.value(each, block) for each in shape)
-        self._extents_needed(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
+        self._require_extents(rules.SIZE_TOO_SMALL, shape, block.extents[local.name], block)
 
-    def _extents_needed(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
+    def _require_extents(self, rule: Rule, entries: Sequence[s.Expr], extents: tuple[Any, ...], block: B) -> None:
         for entry, extent in zip(entries, extents, strict=True):
             if extent is not None:
-                self._least(rule, entry, f"the extent `{format_expression(entry)}`", extent, 0, block)
+                self._require_minimum(rule, entry, f"the extent `{format_expression(entry)}`", extent, 0, block)
 
-    def _least(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
+    def _require_minimum(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
         explanation = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
         self.needs(rule, node, (None if value is None else value - least,), block, explanation)
 
     def while_loop(self, loop: s.While, block: B) -> None:
         self.evaluate(loop.condition, block)
-        self.perhaps((loop.body,), block)
+        self.handle_uncertain_blocks((loop.body,), block)
 
     def loop(self, loop: s.Loop, block: B) -> None:
         for each in (loop.lo, loop.hi):
             self.evaluate(each, block)
-        lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._step(loop.step, block)
+        lo, hi, step = self.value(loop.lo, block), self.value(loop.hi, block), self._evaluate_step(loop.step, block)
         for iteration in self.iterations(loop, lo, hi, step, block):
             self.follow_block(loop.body, iteration)
 
-    def _step(self, step: s.Expr | None, block: B) -> Any:
+    def _evaluate_step(self, step: s.Expr | None, block: B) -> Any:
         if step is None:
             return 1
         value = self.value(step, block)
         if value is not None:
-            self._least(rules.BAD_STEP, step, f"the step `{format_expression(step)}`", value, 1, block)
+            self._require_minimum(rules.BAD_STEP, step, f"the step `{format_expression(step)}`", value, 1, block)
         return value
 
     def branches(self, branches: tuple[s.Branch, ...], block: B) -> None:
@@ -193,13 +195,13 @@ class Follower(StatementVisitor[B, None]):
             self.evaluate(branch.condition, around)
             ways = self.ways(branch.condition, around)
             if ways is None:
-                self.perhaps(self._possible(branches[place:], around), block)
+                self.handle_uncertain_blocks(self._possible_bodies(branches[place:], around), block)
                 return
             inner, around = ways
             if inner is not None:
                 self.follow_block(branch.body, inner)
 
-    def _possible(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
+    def _possible_bodies(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
         result = []
         for branch in branches:
             ways = None if branch.condition is None else self.ways(branch.condition, block)
@@ -210,7 +212,7 @@ class Follower(StatementVisitor[B, None]):
         return result
 
     def transfer(self, transfer: s.Transfer, block: B) -> None:
-        self._side(transfer.when, (), (transfer.value, transfer.target), block)
+        self._evaluate_side(transfer.when, (), (transfer.value, transfer.target), block)
         self.forget(transfer, block)
 
     def communicate(self, statement: s.Communicate, block: B) -> None:
@@ -221,22 +223,22 @@ class Follower(StatementVisitor[B, None]):
         buffers = {} if collective is not None else {"to": statement.sent, "from": statement.received}
         for clause in statement.clauses:
             if clause.keyword in buffers:
-                self._side(clause.when, clause.values, (buffers[clause.keyword],), block)
+                self._evaluate_side(clause.when, clause.values, (buffers[clause.keyword],), block)
         self.forget(statement, block)
 
-    def _side(
+    def _evaluate_side(
         self, when: s.Expr | None, partner: tuple[s.Expr, ...], parts: tuple[s.Expr | None, ...], block: B
     ) -> None:
         """Evaluate one side of a communication."""
-        inner = self._where(when, block)
+        inner = self._guarded_block(when, block)
         if inner is not None:
             for each in partner:
                 self.evaluate(each, inner)
             for part in parts:
                 if isinstance(part, s.Element):
-                    self._subscripts(part, inner)
+                    self._follow_subscripts(part, inner)
 
-    def _where(self, when: s.Expr | None, block: B) -> B | None:
+    def _guarded_block(self, when: s.Expr | None, block: B) -> B | None:
         """Return the block where a guard certainly holds; None without one."""
         if when is None:
             return block
@@ -266,9 +268,9 @@ class Follower(StatementVisitor[B, None]):
                 self.evaluate(left, block)
                 self.evaluate(right, block)
             case s.Call():
-                self._call(expr, block)
+                self._follow_call(expr, block)
             case s.Element():
-                self._subscripts(expr, block)
+                self._follow_subscripts(expr, block)
                 if not self.module.is_view(expr):
                     self.read(expr, block)
             case s.Name():
@@ -283,13 +285,15 @@ class Follower(StatementVisitor[B, None]):
             return block.extents.get(view.id, (None,) if self.module.is_view(view) else ())
         return tuple(self.value(each, block) for each in self.module.shapes.get(view, ()))
 
-    def _subscripts(self, access: s.Element, block: B) -> None:
+    def _follow_subscripts(self, access: s.Element, block: B) -> None:
         for part, extent in zip(access.subscripts, block.extents.get(access.array, ()), strict=False):
             if not isinstance(part, s.Slice):
                 self.evaluate(part, block)
                 low, high = self.span(part, block)
                 values: tuple[Any, ...] = (low, None if high is None or extent is None else extent - 1 - high)
-                self._inside(rules.OUT_OF_BOUNDS, part, access, values, _text("index {}", low), extent, block)
+                self._require_inside(
+                    rules.OUT_OF_BOUNDS, part, access, values, _lazy_text("index {}", low), extent, block
+                )
             elif part.hi is not None:
                 low = 0 if part.lo is None else self.value(part.lo, block)
                 high = self.value(part.hi, block)
@@ -298,11 +302,13 @@ class Follower(StatementVisitor[B, None]):
                 length = None if high is None or low is None else high - low
                 left = None if high is None or extent is None else extent - high
                 values = (length, left) if part.lo is None else (low, length, left)
-                self._inside(rules.SLICE_OUT_OF_BOUNDS, part, access, values, _text("{}..{}", low, high), extent, block)
+                self._require_inside(
+                    rules.SLICE_OUT_OF_BOUNDS, part, access, values, _lazy_text("{}..{}", low, high), extent, block
+                )
             if isinstance(part, s.Slice):
-                self._step(part.step, block)
+                self._evaluate_step(part.step, block)
 
-    def _inside(
+    def _require_inside(
         self,
         rule: Rule,
         part: s.Node,
@@ -314,14 +320,14 @@ class Follower(StatementVisitor[B, None]):
     ) -> None:
         def explain_outside() -> tuple[str, str]:
             about = f"`{format_expression(access)}`"
-            place = f"is outside `{_declaration(access.array, block)}` ({found()}, extent {extent})"
+            place = f"is outside `{_describe_array(access.array, block)}` ({found()}, extent {extent})"
             return f"{about} lies inside `{access.array}`", f"{about} {place}"
 
         hint = "subscripts are at least 0 and below the extent; a slice ends there at the latest"
         self.needs(rule, part, values, block, explain_outside, hint)
 
     # Calls
-    def _call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
+    def _follow_call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
         for argument in call.arguments:
             self.evaluate(argument, block)
         callee = self.module.targets.get(call)
@@ -329,25 +335,27 @@ class Follower(StatementVisitor[B, None]):
             return
         bound = self.module.bindings[call].items()
         sizes = {name: None if expr is None else self.value(expr, block) for name, expr in bound}
-        group = self._group(callee, along, block)
+        group = self._group_axes(callee, along, block)
         values = {**sizes, **{name: place for name, (place, _) in group.items()}}
         if callee.grid:
-            values["P"] = product(extent for _, extent in group.values())
+            values["P"] = multiply_known(extent for _, extent in group.values())
         for name in self.module.shortfalls.get(call, ()):
             least = self.module.signatures[callee].at_least[name]
-            self._least(rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", None, least, block)
-        inner = self.entered(callee, values, block)
+            self._require_minimum(
+                rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", None, least, block
+            )
+        inner = self.enter_callee(callee, values, block)
         if inner is None:
             self.forget(call, block)
             return
         inner.axes = {name: extent for name, (_, extent) in group.items()}
         for name, least in self.module.signatures[callee].at_least.items():
             if sizes.get(name) is not None:
-                self._least(
+                self._require_minimum(
                     rules.SIZE_TOO_SMALL, call, f"the size `{name}` of `{callee.name}`", sizes[name], least, block
                 )
         for axis in callee.grid:
-            self._same_axis(axis, call, inner)
+            self._require_same_axis(axis, call, inner)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             entries = shape_of(parameter.type)[0]
             if entries is not None:
@@ -355,14 +363,14 @@ class Follower(StatementVisitor[B, None]):
                 inner.extents[parameter.name] = needed
                 actual = self.extents(argument, block)
                 # A buffer is a view of any rank, or a register.
-                actual = (product(actual),) if is_buffer(parameter) else actual
-                shown = _text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
-                self._same(argument, actual, needed, block, shown)
+                actual = (multiply_known(actual),) if is_buffer(parameter) else actual
+                shown = _lazy_text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
+                self._require_same_extents(argument, actual, needed, block, shown)
         for fact in callee.where:
             self.needs_fact(fact, call, inner)
         self.follow(call, callee, inner, block)
 
-    def _group(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
+    def _group_axes(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
         """Return coordinate and extent of each callee axis in the group that a call joins; None if unknown."""
         if not callee.grid:
             return {}
@@ -374,10 +382,10 @@ class Follower(StatementVisitor[B, None]):
             for coordinate, extent in places:
                 known = None not in (place, coordinate, extent)
                 place = place * extent + coordinate if known else None
-            places = [(place, product(extent for _, extent in places))]
+            places = [(place, multiply_known(extent for _, extent in places))]
         return {axis.name: position for axis, position in zip(callee.grid, places, strict=True)}
 
-    def _same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
+    def _require_same_axis(self, axis: s.Axis, call: s.Call, inner: B) -> None:
         needed, actual = self.value(axis.extent, inner), inner.axes[axis.name]
         if needed is not None and actual is not None:
             text = f"the axis `{axis.name}` of `{inner.algorithm.name}`"
@@ -388,7 +396,7 @@ class Follower(StatementVisitor[B, None]):
 
             self.needs(rules.GRID, call, (needed - actual, actual - needed), inner, explain_axis)
 
-    def _same(
+    def _require_same_extents(
         self, view: s.Expr, found: tuple[Any, ...], needed: tuple[Any, ...], block: B, shown: Callable[[], str]
     ) -> None:
         for wanted, actual in zip(needed, found, strict=False):
@@ -402,7 +410,7 @@ class Follower(StatementVisitor[B, None]):
                 self.needs(rules.SHAPE, view, (wanted - actual, actual - wanted), block, explain_misfit, hint)
 
 
-def product(values: Iterable[Any]) -> Any:
+def multiply_known(values: Iterable[Any]) -> Any:
     """Multiply values; None if one is unknown."""
     total: Any = 1
     for value in values:
@@ -410,11 +418,11 @@ def product(values: Iterable[Any]) -> Any:
     return total
 
 
-def _text(form: str, *values: Any) -> Callable[[], str]:
+def _lazy_text(form: str, *values: Any) -> Callable[[], str]:
     return lambda: form.format(*values)
 
 
-def _declaration(array: str, block: Environment) -> str:
+def _describe_array(array: str, block: Environment) -> str:
     """The array with its type if it is a parameter, else its name."""
     parameters = block.algorithm.parameters
     return next(

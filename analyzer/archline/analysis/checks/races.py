@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import Any
 
-from archline.analysis.checks.runs import Array, Locals, Runs, StopError
+from archline.analysis.checks.runs import Array, FollowedRuns, Locals, StopError
 from archline.analysis.sampling import small_sizes
 from archline.expr.solutions import Point
 from archline.expr.text import format_expression
-from archline.expr.values import holds
+from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import reachable
+from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
 from archline.numbers import point_text
@@ -48,7 +48,7 @@ INDICES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race must occur with each of these, as callers may restrict them."""
 
 
-Key = tuple[Array, int, bool, bool]
+AccessKey = tuple[Array, int, bool, bool]
 
 
 @record(eq=False)
@@ -63,11 +63,11 @@ class _Access:
     iteration: tuple[int, int | None] = (0, None)
 
     @property
-    def key(self) -> Key:
+    def key(self) -> AccessKey:
         """A key of accesses that conflict with the same accesses; only the first one is stored."""
         return self.array, self.place, self.writes, self.atomic
 
-    def conflicts_with(self, earlier: Mapping[Key, _Access]) -> Iterator[_Access]:
+    def conflicts_with(self, earlier: Mapping[AccessKey, _Access]) -> Iterator[_Access]:
         """Yield the earlier accesses to the element with which this one must not run in parallel."""
         for writes, atomic in product((True, False), repeat=2):
             access = earlier.get((self.array, self.place, writes, atomic))
@@ -76,13 +76,13 @@ class _Access:
 
 
 @dataclass
-class _Running:
+class _RunningLoop:
     """A parallel loop that runs at a call depth, with the first accesses of its iterations."""
 
     loop: s.Loop
     depth: int
     iteration: tuple[int, int | None] = (0, None)
-    touched: dict[Key, _Access] = field(default_factory=dict)
+    touched: dict[AccessKey, _Access] = field(default_factory=dict)
 
 
 @record
@@ -127,11 +127,11 @@ Races = dict[s.Loop, _Race]
 
 def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
     """Report each parallel loop of the algorithm and its callees whose iterations certainly race."""
-    followed = dict.fromkeys((algorithm, *reachable(module, algorithm)))
-    loops = _parallel(tuple(part.body for part in followed))
+    followed = dict.fromkeys((algorithm, *find_reachable(module, algorithm)))
+    loops = _parallel_loops(tuple(part.body for part in followed))
     races: Races = {}
     if loops:
-        runs = _Racing(module, algorithm, loops)
+        runs = _RaceSearch(module, algorithm, loops)
         for point in small_sizes(module, algorithm):
             races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
@@ -141,18 +141,22 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
     return tuple(each.diagnostic for each in outermost)
 
 
-def _parallel(part: object) -> tuple[s.Loop, ...]:
+def _parallel_loops(part: object) -> tuple[s.Loop, ...]:
     return tuple(loop for loop in s.find(part, s.Loop) if loop.parallel)
 
 
-class _Racing(Runs):
+class _RaceSearch(FollowedRuns):
     """Follows runs on one processor at several sizes, and calls outside loops only if they contain loops."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm, loops: Iterable[s.Loop]) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_STATEMENTS
-        algorithms = {algorithm, *reachable(module, algorithm)}
-        within = {algo for algo in algorithms if any(_parallel(part.body) for part in (algo, *reachable(module, algo)))}
+        algorithms = {algorithm, *find_reachable(module, algorithm)}
+        within = {
+            algo
+            for algo in algorithms
+            if any(_parallel_loops(part.body) for part in (algo, *find_reachable(module, algo)))
+        }
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
         self._around.update(loops)
         for part in algorithms:
@@ -160,7 +164,7 @@ class _Racing(Runs):
             self._around.update(node for node in blocks if not self._around.isdisjoint(s.nodes(node)))
             self._around.update(s.find(part.body, s.Split))
         self._races: Races = {}
-        self._running: list[_Running] = []
+        self._running: list[_RunningLoop] = []
         self._calls: list[s.Call] = []
         self._start = 0
 
@@ -170,7 +174,7 @@ class _Racing(Runs):
         tried: list[Races] = []
         for value in INDICES if indices else INDICES[:1]:
             point = {**sizes, **dict.fromkeys(indices, value)}
-            if any(holds(fact, point) is False for fact in self.outermost.where):
+            if any(evaluate_fact(fact, point) is False for fact in self.outermost.where):
                 continue
             self._races = {}
             # A run that fails before a race does not show one.
@@ -201,14 +205,14 @@ class _Racing(Runs):
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
         outer = len(self._running)
-        self._running += [_Running(loop, len(self._calls))] * loop.parallel
+        self._running += [_RunningLoop(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
             # If there are more entries than segments, some segment has two iterations.
             several = all(
                 isinstance(end, s.Element) and self._is_crowded(end.array, block) for end in (loop.lo, loop.hi)
             )
-            self._guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
+            self._follow_guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
         else:
             for inner in super().iterations(loop, lo, hi, step, block):
                 if loop.parallel:
@@ -222,10 +226,10 @@ class _Racing(Runs):
             self.value(kind.count, block) or 0
         )
 
-    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
-        self._guarded(tuple(bodies), block, False)
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+        self._follow_guarded(tuple(bodies), block, False)
 
-    def _guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
+    def _follow_guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
         """Follow blocks as if they were reached, possibly as `iterations` of the innermost loop."""
         self.forget_blocks(bodies, block)
         if self._calls:
@@ -248,14 +252,14 @@ class _Racing(Runs):
     def read(self, expr: s.Expr, block: Locals) -> None:
         # The write of an update follows at once.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
-            self._access(expr, False, block)
+            self._record_access(expr, False, block)
         super().read(expr, block)
 
     def write(self, target: s.Expr, block: Locals) -> None:
-        self._access(target, True, block)
+        self._record_access(target, True, block)
         super().write(target, block)
 
-    def _access(self, access: s.Expr, writes: bool, block: Locals) -> None:
+    def _record_access(self, access: s.Expr, writes: bool, block: Locals) -> None:
         array, places = (self._running[self._start :] and self.places_of(access, block)) or (None, ())
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place, running in product(places, self._running[self._start :]):
@@ -291,7 +295,7 @@ SPAWN_RACE = Rule(
 )
 
 
-class _Spawning(Runs):
+class _SpawnRaceSearch(FollowedRuns):
     """Follows an algorithm with its calls, to find accesses that no `sync` orders.
 
     Each active call records the accesses of its spawned calls since its last `sync`: they run in parallel with its
@@ -301,11 +305,11 @@ class _Spawning(Runs):
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module, algorithm, every=True)
         self.left = MAX_SPAWNING
-        self._unordered: list[list[tuple[s.Invoke, dict[Key, _Access]]]] = []
-        self._strands: list[dict[Key, _Access]] = []
+        self._unordered: list[list[tuple[s.Invoke, dict[AccessKey, _Access]]]] = []
+        self._strands: list[dict[AccessKey, _Access]] = []
         self._spawned: dict[s.Call, s.Invoke] = {}
 
-    def race(self, sizes: Point) -> Diagnostic | None:
+    def find_race(self, sizes: Point) -> Diagnostic | None:
         """Return a race of runs at sizes; None without one."""
         self._unordered, self._strands = [[]], []
         try:
@@ -314,7 +318,7 @@ class _Spawning(Runs):
             return found.diagnostic
         return None
 
-    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         self.forget_blocks(bodies, block)
 
     def invoke(self, invoke: s.Invoke, block: Locals) -> None:
@@ -352,14 +356,14 @@ class _Spawning(Runs):
     def read(self, expr: s.Expr, block: Locals) -> None:
         # The write of an update follows at once.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
-            self._touch(expr, False, block)
+            self._record_access(expr, False, block)
         super().read(expr, block)
 
     def write(self, target: s.Expr, block: Locals) -> None:
-        self._touch(target, True, block)
+        self._record_access(target, True, block)
         super().write(target, block)
 
-    def _touch(self, access: s.Expr, writes: bool, block: Locals) -> None:
+    def _record_access(self, access: s.Expr, writes: bool, block: Locals) -> None:
         located = self.places_of(access, block) if self._strands or any(self._unordered) else None
         if located is None:
             return
@@ -368,11 +372,11 @@ class _Spawning(Runs):
             this = _Access(located[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
                 for other in this.conflicts_with(touched):
-                    raise _RaceError(self._diagnostic(spawn, other, this))
+                    raise _RaceError(self._build_diagnostic(spawn, other, this))
             for strand in self._strands:
                 strand.setdefault(this.key, this)
 
-    def _diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
+    def _build_diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)
         one, two = ("writes" if each.writes else "reads" for each in (other, this))
         element = this.array.element_text(this.place)
@@ -393,14 +397,14 @@ class _RaceError(Exception):
 
 def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
     """Find a race of spawned calls for any data, with the first sizes that show it."""
-    bodies = tuple(part.body for part in (algorithm, *reachable(module, algorithm)))
+    bodies = tuple(part.body for part in (algorithm, *find_reachable(module, algorithm)))
     # Callers may restrict the values of indices.
     followed = not algorithm.grid and not module.signatures[algorithm].indices
     if not followed or not any(invoke.spawned for invoke in s.find(bodies, s.Invoke)):
         return None
-    runs = _Spawning(module, algorithm)
+    runs = _SpawnRaceSearch(module, algorithm)
     for point in small_sizes(module, algorithm):
-        diagnostic = runs.race(point)
+        diagnostic = runs.find_race(point)
         if diagnostic is not None:
             return diagnostic, point
         if runs.left < 0:

@@ -13,21 +13,21 @@ from typing import Any
 from archline.analysis.checks.follower import Environment, Explanation, Follower
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
-from archline.expr.values import evaluate, evaluate_static, holds
+from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.ir.places import shape_of
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.numbers import point_text
 from archline.records import record
 
 MAX_STATEMENTS, MAX_SUPPOSED, MAX_DEPTH, MAX_ELEMENTS = 2_000, 1_000, 50, 10_000
-EXACT = ("/", "//", "%", "^", "log2", "sqrt")
+EXACT_OPERATIONS = ("/", "//", "%", "^", "log2", "sqrt")
 
 
 @record(eq=False)
@@ -141,7 +141,7 @@ class StopError(Exception):
         self.failure = failure
 
 
-class Runs(Follower[Locals]):
+class FollowedRuns(Follower[Locals]):
     """Follows runs of an algorithm at several sizes.
 
     With `every`, all iterations are followed, and set elements are tracked; else the first and the last iteration
@@ -166,11 +166,11 @@ class Runs(Follower[Locals]):
         self._active = [(self.outermost, sizes)]
         arrays: list[Array] = []
         try:
-            for frame in self._frames(sizes):
-                self._begin(frame)
+            for frame in self._initial_blocks(sizes):
+                self._begin_run(frame)
                 for parameter in self.outermost.parameters:
                     if parameter.mode != "in":
-                        self._track(parameter.name, parameter.mode == "out" and not parameter.local, frame)
+                        self._track_elements(parameter.name, parameter.mode == "out" and not parameter.local, frame)
                 arrays = [view.array for view in frame.views.values()]
                 self.follow_block(self.outermost.body, frame)
         except StopError as stopped:
@@ -180,7 +180,7 @@ class Runs(Follower[Locals]):
         unset = tuple(array for array in arrays if array.first_unset is not None)
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
-    def _begin(self, frame: Locals) -> None:
+    def _begin_run(self, frame: Locals) -> None:
         """Begin a run; a shape without a value excludes any arguments."""
         try:
             self.begin(self.outermost, frame)
@@ -188,14 +188,14 @@ class Runs(Follower[Locals]):
             failure = stopped.failure
             raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
-    def _frames(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
+    def _initial_blocks(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
         """Yield the initial block of each followed processor."""
         grid = self.outermost.grid
         frame = Locals(self.outermost, dict(sizes))
         if not grid:
             yield frame
             return
-        processors = processors_of(self.outermost)
+        processors = find_processors(self.outermost)
         if processors is not None:
             frame.values["P"] = self.value(processors, frame) or 0
         if "P" not in frame.values:
@@ -226,9 +226,9 @@ class Runs(Follower[Locals]):
                     return None
                 return x + y if op == "+" else x - y if op == "-" else x * y
             case _:
-                return self._evaluated(expr, block)
+                return self._evaluate_or_stop(expr, block)
 
-    def _evaluated(self, expr: s.Expr, block: Locals) -> int | None:
+    def _evaluate_or_stop(self, expr: s.Expr, block: Locals) -> int | None:
         for node in s.nodes(expr):
             if isinstance(node, s.Element) or (isinstance(node, s.Name) and node.id not in block.values):
                 return None
@@ -237,11 +237,13 @@ class Runs(Follower[Locals]):
         except EvaluationError as problem:
             part = problem.expr or expr
             name = part.op if isinstance(part, s.Binary) else part.function if isinstance(part, s.Call) else ""
-            if name not in EXACT or "bits" in str(problem):
+            if name not in EXACT_OPERATIONS or "bits" in str(problem):
                 raise StopError from None
             text = f"`{format_expression(part)}`"
             raise StopError(
-                self._failure(rules.NOT_EXACT, part, f"{text} is an integer", f"{text} has no value: {problem}", "")
+                self._build_failure(
+                    rules.NOT_EXACT, part, f"{text} is an integer", f"{text} has no value: {problem}", ""
+                )
             ) from None
 
     def span(self, expr: s.Expr, block: Locals) -> tuple[int | None, int | None]:
@@ -253,25 +255,27 @@ class Runs(Follower[Locals]):
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, explanation: Explanation, hint: str = ""
     ) -> None:
         if any(value is not None and value < 0 for value in values):
-            raise StopError(self._failure(rule, node, *explanation(), hint))
+            raise StopError(self._build_failure(rule, node, *explanation(), hint))
 
     def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
-        if holds(fact, callee.values) is False:
+        if evaluate_fact(fact, callee.values) is False:
             text = f"`where {format_fact(fact)}` of `{callee.algorithm.name}`"
-            raise StopError(self._failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", ""))
+            raise StopError(
+                self._build_failure(rules.WHERE, call, f"{text} holds", f"{text} is false in this call", "")
+            )
 
-    def _failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
+    def _build_failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
         sizes = point_text(self.sizes)
         own = self._active[-1][0] is self.outermost
         place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
         message = f"{message}, {place}" if sizes else message
-        return Failure(rule, node, message, hint, self.sizes, about, self._now, self._at_zero())
+        return Failure(rule, node, message, hint, self.sizes, about, self._now, self._call_at_zero())
 
-    def _at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
+    def _call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
         """The outermost recursive call, active or next, with a size of at most 0; None without one."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
-            if any(sizes[name] <= 0 for name in names) and caller in component(self.module, callee):
+            if any(sizes[name] <= 0 for name in names) and caller in find_component(self.module, callee):
                 return callee, {name: sizes[name] for name in names}
         return None
 
@@ -280,7 +284,9 @@ class Runs(Follower[Locals]):
         self.left -= 1
         if self.left < 0:
             raise StopError
-        if isinstance(statement, s.Assume) and any(holds(fact, block.values) is False for fact in statement.facts):
+        if isinstance(statement, s.Assume) and any(
+            evaluate_fact(fact, block.values) is False for fact in statement.facts
+        ):
             raise StopError
         self._now = statement
         self._reached.add(statement)
@@ -296,10 +302,10 @@ class Runs(Follower[Locals]):
 
     def local(self, local: s.Local, block: Locals) -> None:
         super().local(local, block)
-        self._track(local.name, local.value is None, block)
+        self._track_elements(local.name, local.value is None, block)
         if isinstance(local.type, s.ScalarType):
             block.registers[local.name] = local.type.element
-            self._assign(local.name, local.value, block)
+            self._assign_register(local.name, local.value, block)
 
     def assign(self, assign: s.Assign, block: Locals) -> None:
         super().assign(assign, block)
@@ -309,9 +315,9 @@ class Runs(Follower[Locals]):
                 value = s.Call(op[:-1], (target, value), span=assign.span)
             elif op != "=":
                 value = s.Binary(op[:-1], target, value, span=assign.span)
-            self._assign(target.id, value, block)
+            self._assign_register(target.id, value, block)
 
-    def _assign(self, name: str, value: s.Expr | None, block: Locals) -> None:
+    def _assign_register(self, name: str, value: s.Expr | None, block: Locals) -> None:
         """Assign a register its value, if it is known."""
         number = None
         with suppress(StopError, EvaluationError):
@@ -327,8 +333,8 @@ class Runs(Follower[Locals]):
         """Test whether a run rounds the value of an expression; updates are not in the program as expressions."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
-    def _holds(self, condition: s.Expr, block: Locals) -> bool | None:
-        return holds(condition, block.values, self._is_real)
+    def _condition_value(self, condition: s.Expr, block: Locals) -> bool | None:
+        return evaluate_fact(condition, block.values, self._is_real)
 
     def inside(self, block: Locals) -> Locals:
         # No name is hidden by another.
@@ -338,51 +344,51 @@ class Runs(Follower[Locals]):
         number = 0
         while True:
             self.evaluate(loop.condition, block)
-            goes_on = self._holds(loop.condition, block)
+            goes_on = self._condition_value(loop.condition, block)
             if goes_on is None:
-                self.perhaps((loop.body,), block)
+                self.handle_uncertain_blocks((loop.body,), block)
             if not goes_on:
                 return
             number += 1
             begun = s.Integer(number, span=loop.span)
-            if holds(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
+            if evaluate_fact(s.Binary("<=", begun, loop.limit, span=loop.span), block.values) is False:
                 limit = f"`at most {format_expression(loop.limit)}`"
                 explanation = f"{limit} is enough", f"iteration {number} begins, and {limit} allows fewer"
                 hint = "the sizes alone decide the condition; declare what the loop needs at all sizes, or let it end"
-                raise StopError(self._failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
+                raise StopError(self._build_failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
-            self.perhaps((loop.body,), block)
+            self.handle_uncertain_blocks((loop.body,), block)
             return
         values = range(lo, hi - 1, -step) if loop.down else range(lo, hi, step)
         for value in values if self._every else dict.fromkeys((*values[:1], *values[-1:])):
             if value != values[0] and not self._every and values[1:-1]:
-                self._forget_registers(s.set_names(loop.body), block)
+                self._forget_registers(s.find_set_names(loop.body), block)
             block.define(loop.variable, value)
             yield block
 
     def ways(self, condition: s.Expr, block: Locals) -> tuple[Locals | None, Locals | None] | None:
-        match self._holds(condition, block):
+        match self._condition_value(condition, block):
             case None:
                 return None
             case taken:
                 return (block, None) if taken else (None, block)
 
-    def perhaps(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         for body in bodies:
-            self._forget_registers(s.set_names(body), block)
+            self._forget_registers(s.find_set_names(body), block)
             if self._every and self._suppose_run(body, block):
-                self._forget_registers(s.set_names(body), block)
+                self._forget_registers(s.find_set_names(body), block)
             else:
                 self.forget_blocks((body,), block)
 
     def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
         """Forget everything that blocks may set, without following them."""
         for body in bodies:
-            self._forget_registers(s.set_names(body), block)
+            self._forget_registers(s.find_set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 
@@ -408,10 +414,10 @@ class Runs(Follower[Locals]):
             block.values.pop(name, None)
 
     # Elements
-    def _track(self, name: str, unset: bool, block: Locals) -> None:
+    def _track_elements(self, name: str, unset: bool, block: Locals) -> None:
         """Track the elements of an array or register, all unset or all possibly set."""
         extents = block.extents.get(name, ())
-        strides = _row_major(extents)
+        strides = _row_major_strides(extents)
         if self._every and None not in strides:
             block.views[name] = _View(Array(name, extents, set() if unset else None), 0, strides)
 
@@ -426,12 +432,12 @@ class Runs(Follower[Locals]):
 
     def _view_for_name(self, expr: s.Expr, block: Locals) -> _View | None:
         """Return the view bound to a name; if it is unknown, any of its elements may be set by that name."""
-        view = self._view(expr, block)
+        view = self._resolve_view(expr, block)
         if view is None:
             self.forget(expr, block)
         return view
 
-    def _view(self, expr: s.Expr, block: Locals) -> _View | None:
+    def _resolve_view(self, expr: s.Expr, block: Locals) -> _View | None:
         """Return the array that an expression denotes, as a view; None if it is unknown."""
         match expr:
             case s.Name(id=name):
@@ -450,7 +456,7 @@ class Runs(Follower[Locals]):
                         strides.append(stride * step)
                 return _View(base.array, start, tuple(strides))
             case s.Reshape(base=inner):
-                whole, strides = self._view(inner, block), list(_row_major(self.extents(expr, block)))
+                whole, strides = self._resolve_view(inner, block), list(_row_major_strides(self.extents(expr, block)))
                 if whole is None or None in strides:
                     return None
                 return _View(whole.array, whole.start, tuple(stride * whole.strides[0] for stride in strides))
@@ -459,7 +465,7 @@ class Runs(Follower[Locals]):
 
     def places_of(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
         """Return the array of an element, register or view, and its places; None if these are unknown."""
-        view = self._view(expr, block)
+        view = self._resolve_view(expr, block)
         if view is None:
             return None
         if not view.strides:
@@ -477,7 +483,7 @@ class Runs(Follower[Locals]):
             text = f"`{format_expression(expr)}`"
             hint = "give it a value first, such as 0"
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
-            raise StopError(replace(self._failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
+            raise StopError(replace(self._build_failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
 
     def write(self, target: s.Expr, block: Locals) -> None:
         array, places = self.places_of(target, block) or (None, ())
@@ -487,7 +493,7 @@ class Runs(Follower[Locals]):
             array.elements.update(places)
 
     # Calls
-    def entered(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
+    def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
         self._entered = () if None in values.values() else ((callee, values),)
         return Locals(callee, values) if self._entered else None
 
@@ -512,7 +518,7 @@ class Runs(Follower[Locals]):
 
     def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
         before = next((values for each, values in reversed(self._active) if each is callee), None)
-        if before is not None and not self._decreases(callee, sizes, before):
+        if before is not None and not self._may_decrease(callee, sizes, before):
             hint = "pass less in the call, such as the slice `x[0..n//2]`, or say in the header what `decreases`"
             about = f"`{callee.name}` ends"
             message = f"no size of `{callee.name}` is smaller in this recursive call"
@@ -521,9 +527,9 @@ class Runs(Follower[Locals]):
                 message = (
                     f"`decreases {format_list(callee.decreases)}` of `{callee.name}` does not decrease in this call"
                 )
-            raise StopError(self._failure(rules.NOT_DECREASING, call, about, message, hint))
+            raise StopError(self._build_failure(rules.NOT_DECREASING, call, about, message, hint))
 
-    def _decreases(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
+    def _may_decrease(self, callee: s.Algorithm, sizes: Mapping[str, int], before: Mapping[str, int]) -> bool:
         """Test whether a call may belong to a terminating recursion, by its declared measure or its sizes."""
         if callee.decreases:
             measures = (
@@ -538,7 +544,7 @@ class Runs(Follower[Locals]):
         return smaller or any(sizes[name] != before[name] for name in signature.indices)
 
 
-def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
+def _row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
     """The strides of an array; None for unknown ones."""
     strides: list[Any] = [1][: len(extents)]
     for extent in reversed(extents[1:]):
@@ -548,7 +554,7 @@ def _row_major(extents: Sequence[Any]) -> tuple[Any, ...]:
 
 def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
     """Follow runs at sizes, in all iterations, or only in some if that takes too long."""
-    outcome = Runs(module, algorithm, every=True).at(sizes)
+    outcome = FollowedRuns(module, algorithm, every=True).at(sizes)
     if outcome.failure is not None or outcome.ends:
         return outcome
-    return replace(Runs(module, algorithm).at(sizes), ends=False)
+    return replace(FollowedRuns(module, algorithm).at(sizes), ends=False)

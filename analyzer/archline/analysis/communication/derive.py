@@ -15,16 +15,16 @@ from itertools import islice, product
 
 from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.expand import expanded
+from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.communication.floors import at_least_values, is_nonnegative, readable, rounded_up
+from archline.algebra.reduce import reduce_in_sizes
+from archline.analysis.communication.floors import at_least_values, fold_ceilings, is_nonnegative, readable_upper_bound
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.communication.place import Average, Position, at_start
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, Stretches
-from archline.analysis.communication.walk import FREE, METRICS, ProcessorCosts, Spent, Stage, lost
+from archline.analysis.communication.place import Average, Position, position_at_start
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, StretchCosts
+from archline.analysis.communication.walk import FREE, METRICS, ProcessorCosts, Spent, Stage, unknown_spent
 from archline.analysis.cost import Cost, cost_of
 from archline.analysis.metrics.data import closed_amount
 from archline.analysis.metrics.tally import Tally
@@ -34,13 +34,13 @@ from archline.ir.conditions import OPPOSITE, comparison_difference
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.model import Module
 
 MAX_ATOMS = 5000
 MAX_INNER = 4
 """The maximum number of processors, other than corners, that bound costs from below."""
-MAX_MEAN, ALIKE = 40, 64
+MAX_MEAN_ATOMS, EQUAL_SIZE = 40, 64
 
 LONGEST = Poly.symbol("K")
 
@@ -48,23 +48,26 @@ LONGEST = Poly.symbol("K")
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
     """Derive flops, work, words and messages of the critical path, by metric; messages have at most `longest` words."""
     # The costs of callees on one processor are equal on all of them, and derived once.
-    recursions = recurrences_of(module, Stretches(module, coarse), longest)
+    recursions = recurrences_of(module, StretchCosts(module, coarse), longest)
     scope = declared_scope(module, algorithm)
-    upper, facts = _spent(algorithm, None, recursions, scope)
+    upper, facts = _derive_spent(algorithm, None, recursions, scope)
     corners = {
-        tuple(corner.items()): _spent(algorithm, corner, recursions, scope)[0] for corner in _corners(module, algorithm)
+        tuple(corner.items()): _derive_spent(algorithm, corner, recursions, scope)[0]
+        for corner in _corner_processors(module, algorithm)
     }
-    own = [_closed(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
-    means = [_closed(spent, facts, algorithm) for spent in _average(module, algorithm, recursions)]
-    upper = _closed(upper, facts, algorithm)
+    own = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
+    means = [_express_in_sizes(spent, facts, algorithm) for spent in _mean_costs(module, algorithm, recursions)]
+    upper = _express_in_sizes(upper, facts, algorithm)
     costs = {}
 
     @cache
     def inner_costs() -> list[tuple[Spent, tuple[Poly, ...]]]:
         """Derive the costs of inner processors, once, if those of corners do not attain the bound."""
-        inner = list(_inner(module, algorithm, facts))
-        spent = (_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
-        return [(_closed(part, facts, algorithm), needs) for part, (_, needs) in zip(spent, inner, strict=True)]
+        inner = list(_inner_processors(module, algorithm, facts))
+        spent = (_derive_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
+        return [
+            (_express_in_sizes(part, facts, algorithm), needs) for part, (_, needs) in zip(spent, inner, strict=True)
+        ]
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
@@ -72,16 +75,16 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
             most = add(upper.of(metric), exact_amount(call))
-            amount = _between(most, own_sums, call, facts)
+            amount = _combine_bounds(most, own_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
                 inner = [(add(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
-                there = [_if_there(bound, needs, own_sums, facts) for bound, needs in inner]
-                amount = _between(most, [*own_sums, *there], call, facts)
+                there = [_weaken_if_missing(bound, needs, own_sums, facts) for bound, needs in inner]
+                amount = _combine_bounds(most, [*own_sums, *there], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
             cost = _with_mean(cost, add(mean.of(metric), exact_amount(call)), facts)
-        if component(module, algorithm):
-            more = _parameters(module, algorithm, recursions) if metric == "memory" else call
+        if find_component(module, algorithm):
+            more = _parameter_words(module, algorithm, recursions) if metric == "memory" else call
             cost = recursions.solved(cost, algorithm, more)
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
@@ -94,12 +97,12 @@ def derive_steps(
 
     The bound of a whole may be sharper than the sum over its parts. Raises TooComplexError.
     """
-    place = at_start(module, algorithm, None)
+    place = position_at_start(module, algorithm, None)
     if place is None:
         return ()
     facts = place.facts
     try:
-        recursions = recurrences_of(module, Stretches(module, coarse), longest)
+        recursions = recurrences_of(module, StretchCosts(module, coarse), longest)
         spent = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
@@ -114,18 +117,18 @@ def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
 
 
-def _corners(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
+def _corner_processors(module: Module, algorithm: s.Algorithm) -> Iterator[dict[str, str]]:
     """Yield the processors whose own costs bound the critical path from below: grid corners, and roots."""
     names = [axis.name for axis in algorithm.grid]
     for ends in product((*module.signatures[algorithm].indices, "first", "last"), repeat=len(names)):
         yield dict(zip(names, ends, strict=True))
 
 
-def _inner(
+def _inner_processors(
     module: Module, algorithm: s.Algorithm, facts: Facts
 ) -> Iterator[tuple[dict[str, str | Poly], tuple[Poly, ...]]]:
     """Yield processors next to where conditions on coordinates change, with conditions of their existence."""
-    place = at_start(module, algorithm, None)
+    place = position_at_start(module, algorithm, None)
     if place is None:
         return
     near: dict[str, list[str | Poly]] = {name: [] for name in place.axes}
@@ -147,7 +150,7 @@ def _inner(
         yield processor, tuple(need for need in needs if not facts.nonnegative(need))
 
 
-def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
+def _weaken_if_missing(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
     """Weaken a processor's lower bound where it may not exist and no other bound is as large."""
     if isinstance(amount, UnknownAmount):
         return amount
@@ -159,38 +162,43 @@ def _if_there(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], fac
     return KnownAmount(lower, amount.upper)
 
 
-def _spent(
+def _derive_spent(
     algorithm: s.Algorithm,
     given: Mapping[str, str | Poly] | None,
     recursions: GridRecursions,
     scope: Scope,
     memory: bool = True,
 ) -> tuple[Spent, Facts]:
-    place = at_start(scope.module, algorithm, given, scope)
+    place = position_at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
     facts = place.facts
     try:
-        spent = _start(scope.module, algorithm, recursions, place, memory)
+        spent = _follow_from_start(scope.module, algorithm, recursions, place, memory)
     except NotStaticError as problem:
-        spent = lost(problem.reason, algorithm)
+        spent = unknown_spent(problem.reason, algorithm)
     return spent, facts
 
 
-def _average(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
+def _mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
     """Yield a lower bound on the mean over all processors, as some processor spends at least the mean."""
-    place = at_start(module, algorithm, None)
-    if place is not None and place.ranged and not component(module, algorithm):
+    place = position_at_start(module, algorithm, None)
+    if place is not None and place.ranged and not find_component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
             yield ProcessorCosts(module, recursions).algorithm(algorithm, replace(place, average=Average()))
 
 
 def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """Bound a cost from below by a mean, if it exceeds the known bound at equal sizes."""
-    if cost.lower is None or cost.exact or isinstance(mean, UnknownAmount) or mean.lower.has_more_atoms_than(MAX_MEAN):
+    if (
+        cost.lower is None
+        or cost.exact
+        or isinstance(mean, UnknownAmount)
+        or mean.lower.has_more_atoms_than(MAX_MEAN_ATOMS)
+    ):
         return cost
-    first, second = -readable(-mean.lower, facts), cost.lower
-    alike = dict.fromkeys(first.names | second.names, ALIKE)
+    first, second = -readable_upper_bound(-mean.lower, facts), cost.lower
+    alike = dict.fromkeys(first.names | second.names, EQUAL_SIZE)
     try:
         if not evaluate(first, alike) > 0:
             return cost
@@ -202,17 +210,17 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
-def _closed(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
+def _express_in_sizes(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
     amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
     return Spent(amounts, spent.declared)
 
 
 def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    short = map_known(amount, lambda value: rounded_up(expanded(at_least_values(value, facts))))
+    short = map_known(amount, lambda value: fold_ceilings(expand_logarithms(at_least_values(value, facts))))
     return closed_amount(short, facts, algorithm)
 
 
-def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = None) -> GridRecursions:
+def recurrences_of(module: Module, stretches: StretchCosts, longest: Poly | None = None) -> GridRecursions:
     """Build the recurrences of a module's recursive algorithms on grids; messages have at most `longest` words."""
 
     def level_costs(level: RecursionLevel, place: Position) -> Tally:
@@ -225,20 +233,20 @@ def recurrences_of(module: Module, stretches: Stretches, longest: Poly | None = 
     return recursions
 
 
-def _parameters(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
+def _parameter_words(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Poly:
     """The words of an algorithm's own parameters, which runs count as memory."""
-    place = at_start(module, algorithm, None)
+    place = position_at_start(module, algorithm, None)
     if place is None:
         return ZERO
     words = LocalMemory(module, recursions).parameters(algorithm, place)
     return ZERO if isinstance(words, UnknownAmount) else place.facts.restore(words.upper)
 
 
-def _start(
+def _follow_from_start(
     module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position, with_memory: bool
 ) -> Spent:
     memory = LocalMemory(module, recursions)
-    if component(module, algorithm):
+    if find_component(module, algorithm):
         result = dict(recursions.amounts(algorithm, place, algorithm, None))
         result["memory"] = add(memory.parameters(algorithm, place), result["memory"])
         return Spent(result, recursions.declared(algorithm, None))
@@ -254,12 +262,12 @@ def _is_huge(amount: Amount) -> bool:
     return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_ATOMS)
 
 
-def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
+def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
     """Bound the path: at most the sum of all maxima, at least the own costs of any processor."""
     if isinstance(upper, UnknownAmount):
         return upper
     lowers = [amount.lower for amount in own if isinstance(amount, KnownAmount)]
-    highest = reduced_in_sizes(upper.upper, facts)
+    highest = reduce_in_sizes(upper.upper, facts)
     for lower in lowers:
         if lower == upper.upper or facts.simplify(lower - upper.upper) == ZERO:
             return exact_amount(highest)
@@ -268,9 +276,9 @@ def _between(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amo
         # Own sums bound counts from below: if none is proved to be larger, any is better than the least value.
         if lower != least and (best == least or facts.nonnegative(lower - best)):
             best = lower
-    lowest = -readable(-best, facts)
+    lowest = -readable_upper_bound(-best, facts)
     lowest = lowest if is_nonnegative(lowest - least, facts) else facts.maximum(lowest, least)
-    return KnownAmount(reduced_in_sizes(lowest, facts), readable(highest, facts))
+    return KnownAmount(reduce_in_sizes(lowest, facts), readable_upper_bound(highest, facts))
 
 
 Corner = tuple[tuple[str, str], ...]
@@ -291,12 +299,14 @@ def with_hand_overs(
         return list(by_corner.values())
     result = []
     for corner, spent in alike.items():
-        amounts = {name: _longest(name, corner, alike, stages, facts) for name in metrics}
+        amounts = {name: _longest_path(name, corner, alike, stages, facts) for name in metrics}
         result.append(replace(spent, amounts={**spent.amounts, **amounts}))
     return [*result, *(cost for corner, cost in by_corner.items() if corner not in alike)]
 
 
-def _longest(name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts) -> Amount:
+def _longest_path(
+    name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts
+) -> Amount:
     """Bound from below the longest path to the end of the program at a corner."""
     paths: dict[Corner, Amount] = dict.fromkeys(costs, NOTHING)
     limit: Amount = NOTHING
@@ -305,21 +315,24 @@ def _longest(name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: S
         steps = stage.steps.get(name, NOTHING)
         limit = add(limit, stage.before.get(name, NOTHING))
         if stage.even and isinstance(steps, KnownAmount) and steps.exact:
-            paths = {at: add(_most([prior[at], *_others(at, prior, stage.axes)], limit, facts), steps) for at in costs}
+            paths = {
+                at: add(_largest_amount([prior[at], *_other_paths(at, prior, stage.axes)], limit, facts), steps)
+                for at in costs
+            }
         else:
             paths = {at: add(prior[at], costs[at].stages[index].steps.get(name, NOTHING)) for at in costs}
         limit = add(limit, steps)
     return add(paths[corner], costs[corner].rest.get(name, NOTHING))
 
 
-def _others(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
+def _other_paths(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
     """Yield the paths to other corners of the same group."""
     for place, amount in paths.items():
         if place != corner and all(here == there or here[0] in axes for here, there in zip(corner, place, strict=True)):
             yield amount
 
 
-def _most(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
+def _largest_amount(amounts: Sequence[Amount], limit: Amount, facts: Facts) -> Amount:
     """Select the amount that attains the limit, else the first, or one that is known to be no less."""
     known = [amount for amount in amounts if isinstance(amount, KnownAmount)]
     attained = (

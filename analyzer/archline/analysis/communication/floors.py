@@ -28,22 +28,25 @@ def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset(
 
     Differences with other names than `sizes` are bounded as fractions, as they must be summable.
     """
-    return KnownAmount(_without_pairs(value, facts, sizes, _floor), _without_pairs(value, facts, sizes, _ceiling))
+    return KnownAmount(
+        _without_pairs(value, facts, sizes, _floor_or_fraction),
+        _without_pairs(value, facts, sizes, _ceiling_or_fraction),
+    )
 
 
-End = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
+QuotientBound = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
 """A function that returns the floor or the ceiling of a quotient, or a fraction instead."""
 
 
-def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: End) -> Poly:
+def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: QuotientBound) -> Poly:
     """Bound a value without pairs of floors of one modulus and opposite factors."""
-    pair = _opposite(value, facts)
+    pair = _find_opposite_floors(value, facts)
     while pair is not None:
         plus, minus, factor = pair
         apart = facts.simplify(plus.argument - minus.argument)
         both = factor * (Poly.of_atom(plus) - Poly.of_atom(minus))
         value = facts.simplify(value - both + factor * end(apart, plus.modulus, facts, sizes))
-        pair = _opposite(value, facts)
+        pair = _find_opposite_floors(value, facts)
     return value
 
 
@@ -53,13 +56,13 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
     if chords != value:
         yield chords
     if sizes:
-        yield _upper(value, facts, sizes)
-    plain = _upper(value, facts)
+        yield _fraction_upper_bound(value, facts, sizes)
+    plain = _fraction_upper_bound(value, facts)
     yield plain
     yield value
     plain = _without_floors(plain, facts)
     yield plain
-    subtracted = _subtracted(plain, facts)
+    subtracted = _subtracted_maxima(plain, facts)
     # A subtracted max(0, e) is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
@@ -76,7 +79,7 @@ def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     yield -_without_floors(-plain, facts)
 
 
-def readable(value: Poly, facts: Facts) -> Poly:
+def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
     """Bound a value without powers of rounded logarithms and their floors; the value itself if that fails.
 
     2^ceil(log2(e)) is at least e, and at most 2*e - 1.
@@ -91,19 +94,19 @@ def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
     """Bound a value as `readable_upper_bound` does, even if far off; the value itself if that fails."""
     if not _has_rounded_powers(value):
         return value
-    bound = _plain(value.substitute(facts.rewrites), facts)
+    bound = _without_powers_in_maxima(value.substitute(facts.rewrites), facts)
     return value if _has_rounded_powers(bound) else facts.restore(bound)
 
 
-def _plain(value: Poly, facts: Facts) -> Poly:
+def _without_powers_in_maxima(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above: enlarge e in added max(0, e), and drop subtracted ones."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
             return None
-        return facts.positive_part(_plain(atom.argument, facts)) if upper else ZERO
+        return facts.positive_part(_without_powers_in_maxima(atom.argument, facts)) if upper else ZERO
 
-    return _without_floors_and_powers(raised(value, facts, a.PositivePart, bound_maximum), facts)
+    return _without_floors_and_powers(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts)
 
 
 def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
@@ -111,12 +114,12 @@ def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _has_rounded_powers(value: Poly) -> bool:
-    return any(_rounded(each) is not None for each in value.atoms_within())
+    return any(_rounded_power_argument(each) is not None for each in value.atoms_within())
 
 
 def _without_powers(value: Poly, facts: Facts) -> Poly:
-    for atom in sorted((power for power in value.atoms() if _rounded(power) is not None), key=str):
-        parts, inner = value.coefficients(atom), _rounded(atom)
+    for atom in sorted((power for power in value.atoms() if _rounded_power_argument(power) is not None), key=str):
+        parts, inner = value.coefficients(atom), _rounded_power_argument(atom)
         if set(parts) <= {0, -1} and inner is not None and len(inner.terms) == 1 and facts.nonnegative(parts[-1]):
             value = parts.get(0, ZERO) + parts[-1] * inner**-1
             continue
@@ -130,7 +133,7 @@ def _without_powers(value: Poly, facts: Facts) -> Poly:
 
 def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
     """Bound 2^ceil(log2(e)) from above if its factor is nonnegative, else from below."""
-    inner = _rounded(atom)
+    inner = _rounded_power_argument(atom)
     assert inner is not None
     if not facts.nonnegative(inner - 1):
         return Poly.of_atom(atom)
@@ -139,7 +142,7 @@ def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
     return inner if facts.nonnegative(-factor) else Poly.of_atom(atom)
 
 
-def _rounded(atom: Atom) -> Poly | None:
+def _rounded_power_argument(atom: Atom) -> Poly | None:
     """The e of 2^ceil(log2(e)); None for other atoms."""
     if not isinstance(atom, a.Exponential) or atom.base != 2:
         return None
@@ -147,7 +150,7 @@ def _rounded(atom: Atom) -> Poly | None:
     return inner.argument if isinstance(inner, a.CeilLog2) else None
 
 
-def rounded_up(value: Poly) -> Poly:
+def fold_ceilings(value: Poly) -> Poly:
     """Normalise ceil(x/m): -floor(-x/m) becomes floor((x + m - 1)/m)."""
 
     def as_ceiling(atom: Atom) -> Poly | None:
@@ -159,7 +162,7 @@ def rounded_up(value: Poly) -> Poly:
     return value.map_atoms(as_ceiling)
 
 
-def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
+def _fraction_upper_bound(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Poly:
     """Replace differences of floors by fractions, also inside max(0, e)."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
@@ -168,7 +171,7 @@ def _upper(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Po
         most = between_floors(atom.argument, facts, sizes).upper
         return most if is_nonnegative(most, facts) else facts.positive_part(most)
 
-    return between_floors(raised(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
+    return between_floors(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
 
 
 def _without_floors(value: Poly, facts: Facts) -> Poly:
@@ -177,13 +180,13 @@ def _without_floors(value: Poly, facts: Facts) -> Poly:
     def as_fraction(atom: a.Floor, upper: bool) -> Poly | None:
         if len(atom.modulus.terms) != 1:
             return None
-        slack = ZERO if upper else _slack(atom.argument, atom.modulus, facts)
+        slack = ZERO if upper else _max_rest(atom.argument, atom.modulus, facts)
         return (atom.argument - slack) * atom.modulus**-1
 
-    return facts.simplify(raised(value, facts, a.Floor, as_fraction))
+    return facts.simplify(bound_atoms(value, facts, a.Floor, as_fraction))
 
 
-def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:
+def _subtracted_maxima(value: Poly, facts: Facts) -> list[a.PositivePart]:
     result = []
     for atom in sorted(value.atoms(), key=str):
         if isinstance(atom, a.PositivePart):
@@ -193,7 +196,7 @@ def _subtracted(value: Poly, facts: Facts) -> list[a.PositivePart]:
     return result
 
 
-def _opposite(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
+def _find_opposite_floors(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, Poly] | None:
     """Find two floors of one modulus with opposite factors, the first one nonnegative; None without."""
     floors = sorted((atom for atom in value.atoms() if isinstance(atom, a.Floor)), key=str)
     for plus in floors:
@@ -215,17 +218,17 @@ def _is_count(value: Poly, facts: Facts) -> bool:
     return floors and is_nonnegative(between_floors(value, facts, value.names).lower, facts)
 
 
-def _floor(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
+def _floor_or_fraction(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
     quotient = a.floor_div(value, modulus)
-    return (value - _slack(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
+    return (value - _max_rest(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
 
 
-def _ceiling(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
-    quotient = rounded_up(-a.floor_div(-value, modulus))
-    return (value + _slack(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
+def _ceiling_or_fraction(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
+    quotient = fold_ceilings(-a.floor_div(-value, modulus))
+    return (value + _max_rest(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
 
 
-def _slack(value: Poly, modulus: Poly, facts: Facts) -> Poly:
+def _max_rest(value: Poly, modulus: Poly, facts: Facts) -> Poly:
     """The maximum of e - m*floor(e/m): m - 1 for integers, else less than m."""
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
@@ -259,7 +262,7 @@ def at_least_values(value: Poly, facts: Facts) -> Poly:
             continue
         least, size = _least_value(atom, facts)
         if size is not None:
-            value = _reduced(value, atom, size, least)
+            value = _reduce_maximum(value, atom, size, least)
     return value
 
 
@@ -274,7 +277,7 @@ def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | Non
     return -rest - 1, symbols[0]
 
 
-def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Poly:
+def _reduce_maximum(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Poly:
     x, q = Poly.of_atom(size), Poly.of_atom(atom)
     total = ZERO
     for power, factor in value.coefficients(atom).items():
@@ -294,7 +297,7 @@ def _reduced(value: Poly, atom: a.PositivePart, size: Symbol, least: Poly) -> Po
 Kind = TypeVar("Kind")
 
 
-def raised(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
+def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Kind, bool], Poly | None]) -> Poly:
     """Bound a value from above, with bounds in place of atoms of a kind in which it is monotone.
 
     `bound(atom, upper)` is an upper or a lower bound of an atom.
@@ -316,13 +319,13 @@ def above_remainders(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above by chords in place of maxima of remainders."""
 
     def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
-        chord = _chord(atom.argument, facts)
+        chord = _chord_bounds(atom.argument, facts)
         return None if chord is None else chord[0 if upper else 1]
 
-    return facts.simplify(raised(value, facts, a.PositivePart, chord_of_maximum))
+    return facts.simplify(bound_atoms(value, facts, a.PositivePart, chord_of_maximum))
 
 
-def _chord(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:
+def _chord_bounds(argument: Poly, facts: Facts) -> tuple[Poly, Poly] | None:
     """Bound max(0, k*r - c), or max(0, c - k*r), of a remainder r by m from both sides; 0 < c < |k|*m."""
     for floor in argument.atoms():
         if not isinstance(floor, a.Floor) or len(floor.modulus.terms) != 1:

@@ -5,37 +5,37 @@ from __future__ import annotations
 from functools import reduce
 from math import prod
 
-from archline.algebra.atoms import options
+from archline.algebra.atoms import split_extremum
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import is_nonnegative, rounded_up, upper_bounds
-from archline.analysis.communication.place import Position, in_callee, in_split
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iterations_of
-from archline.analysis.metrics.data import at_sizes, closed_amount
+from archline.analysis.communication.floors import fold_ceilings, is_nonnegative, upper_bounds
+from archline.analysis.communication.place import Position, position_in_callee, position_in_split
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
+from archline.analysis.metrics.data import amount_at_sizes, closed_amount
 from archline.ir.amounts import (
     NOTHING,
     Amount,
     KnownAmount,
     UnknownAmount,
     add,
+    amount_up_to,
     choose_by_indicator,
     either_amount,
     exact_amount,
     maximum_amount,
-    up_to,
 )
 from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import called, component
+from archline.language.call_graph import find_component, iterate_callees
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
 from archline.records import memoised, record, replace
 
 
-def _largest(amount: Amount, iterations: IterationRange) -> Amount:
+def _max_over_iterations(amount: Amount, iterations: IterationRange) -> Amount:
     """The maximum over iterations; of simpler bounds if it has no closed form."""
     largest = iterations.largest(amount)
     if isinstance(amount, UnknownAmount) or isinstance(largest, KnownAmount):
@@ -65,9 +65,9 @@ class Peak:
     def raised(self, amount: Amount, facts: Facts) -> Peak:
         """Add an amount as a candidate."""
         peak = self
-        for alternative in _alternatives(amount):
-            if not any(_at_most(alternative, candidate, facts) for candidate in peak.candidates):
-                rest = (candidate for candidate in peak.candidates if not _at_most(candidate, alternative, facts))
+        for alternative in _maximum_options(amount):
+            if not any(_is_at_most(alternative, candidate, facts) for candidate in peak.candidates):
+                rest = (candidate for candidate in peak.candidates if not _is_at_most(candidate, alternative, facts))
                 peak = Peak((*rest, alternative))
         return peak
 
@@ -95,20 +95,20 @@ class Peak:
         return tuple(KnownAmount(amount.lower - total.lower, amount.upper - total.upper) for amount in more)
 
 
-def _at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
+def _is_at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
     if isinstance(amount, UnknownAmount) or isinstance(limit, UnknownAmount):
         return amount == limit
     return facts.nonnegative(limit.lower - amount.lower) and facts.nonnegative(limit.upper - amount.upper)
 
 
-def _alternatives(amount: Amount) -> tuple[Amount, ...]:
+def _maximum_options(amount: Amount) -> tuple[Amount, ...]:
     """The amounts whose maximum an amount is."""
     if isinstance(amount, UnknownAmount) or not amount.exact:
         return (amount,)
-    return tuple(map(exact_amount, options(amount.lower, True)))
+    return tuple(map(exact_amount, split_extremum(amount.lower, True)))
 
 
-def _holds(value: Poly, facts: Facts) -> bool:
+def _is_never_negative(value: Poly, facts: Facts) -> bool:
     """Test whether a value is never negative, with sizes that have a single value substituted."""
     known = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
     values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
@@ -116,10 +116,10 @@ def _holds(value: Poly, facts: Facts) -> bool:
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
-def _without_trips(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
+def _with_empty_loops(some: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
     """Use the form for nonempty loops if at least as many words were needed before an empty one."""
-    lower = some.lower if any(_holds(need.lower - some.lower, outside) for need in excess) else most.lower
-    if any(_holds(need.upper - some.upper, outside) for need in excess):
+    lower = some.lower if any(_is_never_negative(need.lower - some.lower, outside) for need in excess) else most.lower
+    if any(_is_never_negative(need.upper - some.upper, outside) for need in excess):
         return KnownAmount(lower, some.upper)
     # In an inexact bound a word more or less does not matter if there is no iteration.
     rounded = not some.exact and any(need.upper for need in excess)
@@ -144,14 +144,14 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         words: Amount = NOTHING
         for parameter in algorithm.parameters:
             if parameter.local:
-                words = add(words, self._words(parameter.type, parameter, place))
+                words = add(words, self._array_words(parameter.type, parameter, place))
         return words
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the words that an algorithm needs in addition to its parameters."""
-        return self._block(algorithm.body, place)
+        return self._block_words(algorithm.body, place)
 
-    def _words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
+    def _array_words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
         shape, _ = shape_of(type_)
         if shape is None:
             return NOTHING
@@ -159,33 +159,33 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
             return UnknownAmount(f"the data decides how long this array is: {problem.reason}", at.span)
-        return place.bounded(exact_amount(rounded_up(place.facts.simplify(words))), at.span)
+        return place.bounded(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
 
-    def _block(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
+    def _block_words(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
         total: Amount = NOTHING
         peak = Peak()
         for statement in body:
             facts = place.facts
             during = self.statement(statement, (place, peak.excess(total, excess)))
-            if self._recurses(statement):
+            if self._calls_recursion(statement):
                 # A call keeps the words held before it, although closed forms of recursion do not show it.
                 peak = peak.without(total)
             peak = peak.raised(add(total, during), facts)
             if isinstance(statement, s.Local):
-                total = add(total, self._words(statement.type, statement, place))
+                total = add(total, self._array_words(statement.type, statement, place))
                 peak = peak.raised(total, facts)
             place = place.behind(statement)
         return peak.amount(place.facts)
 
-    def _recurses(self, statement: s.Stmt) -> bool:
-        return any(component(self._module, each) for each in called(self._module, statement))
+    def _calls_recursion(self, statement: s.Stmt) -> bool:
+        return any(find_component(self._module, each) for each in iterate_callees(self._module, statement))
 
     def while_loop(self, loop: s.While, at: ProgramPoint) -> Amount:
-        return up_to(self._block(loop.body, at[0]))
+        return amount_up_to(self._block_words(loop.body, at[0]))
 
     def split(self, split: s.Split, at: ProgramPoint) -> Amount:
         try:
-            return self._block(split.body, in_split(split, at[0]))
+            return self._block_words(split.body, position_in_split(split, at[0]))
         except NotStaticError as problem:
             return UnknownAmount(problem.reason, split.span)
 
@@ -194,25 +194,25 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return self.simple(statement, at) if collective is None else self.invoke(collective.invoke, at)
 
     def invoke(self, invoke: s.Invoke, at: ProgramPoint) -> Amount:
-        return self._calls(invoke, at[0], invoke.along)
+        return self._call_words(invoke, at[0], invoke.along)
 
     def simple(self, statement: s.SimpleStmt, at: ProgramPoint) -> Amount:
-        return self._calls(statement, at[0], ())
+        return self._call_words(statement, at[0], ())
 
-    def _calls(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
+    def _call_words(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
         most: Amount = NOTHING
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
-                words = self._call(node, target, along, place)
+                words = self._callee_words(node, target, along, place)
                 most = words if most is NOTHING else maximum_amount(most, words, place.facts)
         return most
 
-    def _call(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
-        recursive = bool(component(self._module, callee))
+    def _callee_words(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
+        recursive = bool(find_component(self._module, callee))
         if callee.grid:
             try:
-                inside = in_callee(self._module, call, callee, along, place)
+                inside = position_in_callee(self._module, call, callee, along, place)
             except NotStaticError as problem:
                 return UnknownAmount(problem.reason, call.span)
             if recursive:
@@ -225,41 +225,41 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         if recursive:
             inside = replace(place, values=sizes)
             return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-        return place.bounded(at_sizes(self.kernel(callee), sizes, place.facts, call), call.span)
+        return place.bounded(amount_at_sizes(self.kernel(callee), sizes, place.facts, call), call.span)
 
     @memoised
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """Return the words that an algorithm on one processor needs besides its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
-        return closed_amount(self._block(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
+        return closed_amount(self._block_words(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
 
     def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
         place, excess = at
         try:
-            iterations = iterations_of(loop, place)
+            iterations = iteration_range(loop, place)
         except NotStaticError:
-            return up_to(self._block(loop.body, place.without_value(loop.variable)))
+            return amount_up_to(self._block_words(loop.body, place.without_value(loop.variable)))
         inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
-        body = self._block(loop.body, inside)
+        body = self._block_words(loop.body, inside)
         some = iterations.largest_of_some(body)
-        most = _largest(body, iterations)
+        most = _max_over_iterations(body, iterations)
         if isinstance(some, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
-            most = _without_trips(some, most, excess, outside)
+            most = _with_empty_loops(some, most, excess, outside)
         return place.bounded(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
         (first, *rest), (place, excess) = branches, at
         if first.condition is None:
-            return self._block(first.body, place, excess)
+            return self._block_words(first.body, place, excess)
         facts = place.facts
-        held = place.holding(first.condition)
+        held = place.indicator_of(first.condition)
         held = held if self._level is None else self._level.decided(first, held, place)
         indicator = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if indicator == ZERO:
             return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
-        arm = self._block(first.body, place.knowing(first.condition), excess)
+        arm = self._block_words(first.body, place.knowing(first.condition), excess)
         if indicator == ONE:
             return arm
         otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING

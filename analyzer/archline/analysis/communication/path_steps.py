@@ -44,18 +44,18 @@ class PathStep:
 
     def upper(self, metric: str) -> Poly:
         """Return the upper bound of the contribution to a known metric."""
-        return _upper(self.amounts.get(metric, NOTHING))
+        return _known_upper(self.amounts.get(metric, NOTHING))
 
     def mapped(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the number of executions and the total contribution."""
         return replace(
             self,
-            amounts=_each(self.amounts, function),
+            amounts=_map_amounts(self.amounts, function),
             times=function(self.times),
             inside=tuple(child.mapped(function) for child in self.inside),
             branch=None
             if self.branch is None
-            else InBranch(self.branch.text, function(self.branch.times), _each(self.branch.amounts, function)),
+            else InBranch(self.branch.text, function(self.branch.times), _map_amounts(self.branch.amounts, function)),
         )
 
     def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
@@ -65,7 +65,7 @@ class PathStep:
     def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the cost of one execution."""
         inside = tuple(child.with_once(function) for child in self.inside)
-        return replace(self, once=_each(self.once, function), inside=inside)
+        return replace(self, once=_map_amounts(self.once, function), inside=inside)
 
 
 def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
@@ -81,10 +81,10 @@ def call_of(
     return tuple(replace(step, callee=callee, inside=inside) for step in step_of(span, amounts))
 
 
-def _each(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -> Mapping[str, Amount]:
+def _map_amounts(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -> Mapping[str, Amount]:
     return {name: function(amount) for name, amount in amounts.items()}
 
 
-def _upper(amount: Amount) -> Poly:
+def _known_upper(amount: Amount) -> Poly:
     assert isinstance(amount, KnownAmount)
     return amount.upper

@@ -11,7 +11,7 @@ from itertools import combinations
 from math import prod
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, budget
+from archline.algebra.effort import OutOfBudgetError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
@@ -22,7 +22,7 @@ from archline.expr.tree import Span
 from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.conditions import (
     assuming_facts,
-    indicator,
+    condition_indicator,
     indicator_bounds,
     is_summable,
     negate_condition,
@@ -69,7 +69,7 @@ class Average:
 
     def only(self, name: str) -> Poly | None:
         """Return the single value of a symbol among these processors, as in `when r == q`; None without."""
-        for condition, scope in (part for guard in self.given for part in _conjuncts(*guard)):
+        for condition, scope in (part for guard in self.given for part in _iterate_conjuncts(*guard)):
             match condition:
                 case s.Binary(op="==", left=left, right=right):
                     ends = known_value(left, scope), known_value(right, scope)
@@ -83,43 +83,48 @@ class Average:
     @property
     def weight(self) -> Poly:
         """The indicator of the processors that arrive here; 0 if it is not known."""
-        parts = {_key(*part): part for condition, scope in self.needs for part in _conjuncts(condition, scope)}
+        parts = {
+            _condition_key(*part): part
+            for condition, scope in self.needs
+            for part in _iterate_conjuncts(condition, scope)
+        }
         # a and (a or b) -> a
-        weights = [_indicator(*part) for part in parts.values() if not _implied(*part, parts.keys())]
+        weights = [_condition_indicator(*part) for part in parts.values() if not _is_implied(*part, parts.keys())]
         return ZERO if None in weights else prod((weight for weight in weights if weight is not None), start=ONE)
 
 
-def _indicator(condition: s.Fact, scope: Scope) -> Poly | None:
+def _condition_indicator(condition: s.Fact, scope: Scope) -> Poly | None:
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
         return None
-    form = indicator(condition, scope)
+    form = condition_indicator(condition, scope)
     return None if form is None else scope.facts.simplify(form)
 
 
-def _conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
+def _iterate_conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
     match condition:
         case s.Binary(op="and", left=left, right=right):
-            yield from _conjuncts(left, scope)
-            yield from _conjuncts(right, scope)
+            yield from _iterate_conjuncts(left, scope)
+            yield from _iterate_conjuncts(right, scope)
         case s.Unary(op="not", operand=s.Binary() | s.Unary() as inner) if negate_condition(inner) != condition:
-            yield from _conjuncts(negate_condition(inner), scope)
+            yield from _iterate_conjuncts(negate_condition(inner), scope)
         case _:
             yield condition, scope
 
 
-def _implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
+def _is_implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
     """Test whether one side of an `or` is known."""
     match condition:
         case s.Binary(op="or", left=left, right=right):
             return any(
-                _implied(side, scope, known) or {_key(*part) for part in _conjuncts(side, scope)} <= known
+                _is_implied(side, scope, known)
+                or {_condition_key(*part) for part in _iterate_conjuncts(side, scope)} <= known
                 for side in (left, right)
             )
         case _:
             return False
 
 
-def _key(condition: s.Fact, scope: Scope) -> object:
+def _condition_key(condition: s.Fact, scope: Scope) -> object:
     return format_fact(condition), tuple((name, scope.values.get(name)) for name in sorted(s.names(condition)))
 
 
@@ -182,7 +187,7 @@ class Position(Scope):
         given = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
         return given, self.groups, self.average, self.counts_guards
 
-    def holding(self, condition: s.Expr) -> KnownAmount:
+    def indicator_of(self, condition: s.Expr) -> KnownAmount:
         """Bound the indicator of a condition, from 0 to 1 if it is not counted."""
         return indicator_bounds(condition, self, lambda found: self.counts_guards and is_summable(found, self))
 
@@ -217,19 +222,19 @@ class Position(Scope):
         `let v = (r - root) % P` takes each value once, as r does: costs are bounded over all r and all v.
         """
         after = scope_after(statement, self)
-        if isinstance(statement, s.Let) and (turned := self._turned(statement.value)) is not None:
+        if isinstance(statement, s.Let) and (turned := self._recognise_rotation(statement.value)) is not None:
             before, extent = turned
             name = after.facts.unused(statement.name)
             facts = after.facts.with_symbol(name, (ZERO,), (extent - 1,))
-            origins = {**self.origins, name: self._origin(before)}
+            origins = {**self.origins, name: self._origin_of(before)}
             named = after.with_facts(facts).with_value(statement.name, Poly.symbol(name))
             return replace(named, ranged=(*self.ranged, (name, extent)), origins=origins)
         return after
 
-    def _origin(self, name: str) -> tuple[str, ...]:
+    def _origin_of(self, name: str) -> tuple[str, ...]:
         return self.origins.get(name, (name,))
 
-    def _turned(self, value: s.Expr) -> tuple[str, Poly] | None:
+    def _recognise_rotation(self, value: s.Expr) -> tuple[str, Poly] | None:
         """Recognise a coordinate rotated by an equal amount on all processors, with its axis extent; else None."""
         match value:
             case s.Binary(op="%", left=left, right=right):
@@ -252,24 +257,24 @@ class Position(Scope):
         bound: Amount = amount
         value = amount.upper
         for name, extent in self.ranged:
-            if self._ends(name, extent) == (ZERO, extent - 1):
-                value = self.facts.simplify(_around(value, name, extent))
+            if self._coordinate_range(name, extent) == (ZERO, extent - 1):
+                value = self.facts.simplify(_shift_coordinate(value, name, extent))
         for upper in upper_bounds(value, self.facts, self.fixed):
-            bound = self._largest(upper, span)
+            bound = self._max_over_processors(upper, span)
             if isinstance(bound, KnownAmount):
                 return bound
         return bound
 
-    def _largest(self, upper: Poly, span: Span) -> Amount:
+    def _max_over_processors(self, upper: Poly, span: Span) -> Amount:
         bound: Amount = KnownAmount(ZERO, upper)
         for name, extent in reversed(self.ranged):
             if isinstance(bound, KnownAmount) and name in bound.upper.names:
-                first, last = self._ends(name, extent)
+                first, last = self._coordinate_range(name, extent)
                 over = IterationRange(name, first, last + 1, Poly.symbol(name), self.facts, span)
                 bound = over.largest(KnownAmount(ZERO, bound.upper))
         return KnownAmount(ZERO, bound.upper) if isinstance(bound, KnownAmount) else bound
 
-    def _ends(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
+    def _coordinate_range(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
         """The first and the last value of a coordinate, if the facts determine them."""
         bounds = self.facts.bounds[name]
         lowers = [end for end in bounds.lower if not self.moves(end)]
@@ -279,25 +284,25 @@ class Position(Scope):
     def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
         """Bound an amount over all processors; unknown if the bound depends on the coordinates."""
         if self.average is not None:
-            return self._mean(amount, self.average.weight)
+            return self._mean_amount(amount, self.average.weight)
         bound = self.most(amount, span)
         if isinstance(bound, KnownAmount) and self.moves(bound.upper):
             return UnknownAmount(f"no bound on {what} holds for all processors", span)
         return bound
 
-    def somewhere(self, taken: Poly, span: Span) -> Poly:
+    def possibility_anywhere(self, taken: Poly, span: Span) -> Poly:
         """Return 1 if an indicator may be 1 on some processor, else 0."""
         most = None
-        with suppress(OutOfBudgetError), budget(MAX_PRODUCTS):
+        with suppress(OutOfBudgetError), limit_effort(MAX_PRODUCTS):
             most = self.largest(taken, span)
         return most if most is not None and self.facts.nonnegative(1 - most) else ONE
 
-    def _mean(self, amount: Amount, weight: Poly) -> Amount:
+    def _mean_amount(self, amount: Amount, weight: Poly) -> Amount:
         if isinstance(amount, UnknownAmount):
             return NOTHING
         value, facts = amount.lower * weight, self.facts
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
-        origins = [self._origin(name) for name, _ in moving]
+        origins = [self._origin_of(name) for name, _ in moving]
         if any(first[: len(second)] == second[: len(first)] for first, second in combinations(origins, 2)):
             # A coordinate and a rotation of it do not take all pairs of values.
             return NOTHING
@@ -314,7 +319,7 @@ class Position(Scope):
         return None if isinstance(bound, UnknownAmount) or self.moves(bound.upper) else bound.upper
 
 
-def at_start(
+def position_at_start(
     module: Module, algorithm: s.Algorithm, given: Mapping[str, str | Poly] | None, scope: Scope | None = None
 ) -> Position | None:
     """Return the position of a processor at the start of the program, at given coordinates, or any.
@@ -352,7 +357,7 @@ def at_start(
     return Position.of(scope.with_facts(facts), algorithm, axes, tuple(ranged))
 
 
-def in_callee(
+def position_in_callee(
     module: Module, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position
 ) -> Position:
     """Return the position at the start of an algorithm that the processor's group calls.
@@ -367,25 +372,25 @@ def in_callee(
     own = [axis for name, axis in place.axes.items() if name not in place.groups]
     joined = [place.axes[axis.id] for axis in along] if along else own
     if len(callee.grid) == 1:
-        joined = [_flat(joined)]
+        joined = [_join_axes(joined)]
     axes = {axis.name: position for axis, position in zip(callee.grid, joined, strict=True)}
     values["P"] = prod((axis.extent for axis in joined), start=ONE)
     values |= {name: axis.coordinate for name, axis in axes.items()}
     values |= {name: place.values[name] for name in ("K", "L", "Z") if name in place.values and name not in values}
     named = replace(place, values=values, below={}, segments={}, settled=frozenset())
-    start = replace(named, element=_element(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
+    start = replace(named, element=_element_kind(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
     for fact in callee.where:
         start = start.knowing_where(fact)
     return start
 
 
-def in_split(split: s.Split, place: Position) -> Position:
+def position_in_split(split: s.Split, place: Position) -> Position:
     """Return the position in the block of a split: on an axis of P/parts processors, in one of the groups.
 
     Raises NotStaticError.
     """
     axis, parts = place.axes[split.axis], static_value(split.parts, place)
-    extent = place.facts.simplify(a.quotient(axis.extent, parts))
+    extent = place.facts.simplify(a.exact_quotient(axis.extent, parts))
     facts = place.facts.with_nonnegative(extent - 1)
     ranged, origins = place.ranged, dict(place.origins)
     if ranged:
@@ -401,7 +406,7 @@ def in_split(split: s.Split, place: Position) -> Position:
     else:
         group = facts.simplify(a.floor_div(axis.coordinate, extent))
         coordinates = axis.coordinate - group * extent, group
-    inside = place.with_facts(facts).with_value("P", facts.simplify(a.quotient(place.values["P"], parts)))
+    inside = place.with_facts(facts).with_value("P", facts.simplify(a.exact_quotient(place.values["P"], parts)))
     axes = dict(place.axes)
     for name, coordinate, size in zip((split.axis, split.group), coordinates, (extent, parts), strict=True):
         axes[name] = GridAxis(coordinate, size, axis.within)
@@ -409,7 +414,7 @@ def in_split(split: s.Split, place: Position) -> Position:
     return replace(inside, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
 
 
-def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
+def _element_kind(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
     for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
         if isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any":
             type_ = scope.module.types[argument]
@@ -418,7 +423,7 @@ def _element(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
     return scope.element
 
 
-def _flat(joined: list[GridAxis]) -> GridAxis:
+def _join_axes(joined: list[GridAxis]) -> GridAxis:
     """Join several axes in row-major order."""
     coordinate, extent = ZERO, ONE
     for axis in joined:
@@ -428,7 +433,7 @@ def _flat(joined: list[GridAxis]) -> GridAxis:
     return GridAxis(coordinate, extent, within.pop() if len(within) == 1 else None)
 
 
-def _around(value: Poly, name: str, extent: Poly) -> Poly:
+def _shift_coordinate(value: Poly, name: str, extent: Poly) -> Poly:
     """Shift the coordinate of a value that is periodic in an axis, as (q - 1)%p, so that a remainder is 0 at 0."""
     now = Poly.symbol(name)
     if value.substitute({name: now + extent}) != value:
@@ -443,26 +448,26 @@ def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """The names of an algorithm's global arrays and of their views."""
     names = {parameter.name for parameter in algorithm.parameters if not parameter.local}
     for let in s.find(algorithm.body, s.Let):
-        if module.is_view(let.value) and _base(let.value) in names:
+        if module.is_view(let.value) and _base_array(let.value) in names:
             names.add(let.name)
     return frozenset(names)
 
 
-def _base(expr: s.Expr) -> str:
+def _base_array(expr: s.Expr) -> str:
     match expr:
         case s.Name(id=name) | s.Element(array=name):
             return name
         case s.Reshape(base=base):
-            return _base(base)
+            return _base_array(base)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             return ""
 
 
-def transfers(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
+def free_statements(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
     """Yield the statements that only place data, which are free, and the loops that contain nothing else."""
     shared = shared_names(module, algorithm)
     for local in s.find(algorithm.body, s.Local):
-        if local.value is not None and module.is_view(local.value) and _base(local.value) in shared:
+        if local.value is not None and module.is_view(local.value) and _base_array(local.value) in shared:
             yield local
     for loop in s.find(algorithm.body, s.Loop):
         kinds = {type(each) for each in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
@@ -474,7 +479,7 @@ def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     """Return P, the product of all axes, and `nodes`, that of axes not within a node, as exact costs."""
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]
-    result = {"P": _product(algorithm.grid, scope), "nodes": _product(nodes, scope)}
+    result = {"P": _grid_size(algorithm.grid, scope), "nodes": _grid_size(nodes, scope)}
     if any("P" in s.names(axis.extent) for axis in algorithm.grid):
         # Axes that are shares of P have P processors together.
         result["P"] = Poly.symbol("P")
@@ -483,6 +488,6 @@ def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     return {name: Cost(name, "exact", value, value) for name, value in result.items()}
 
 
-def _product(axes: Sequence[s.Axis], scope: Scope) -> Poly:
+def _grid_size(axes: Sequence[s.Axis], scope: Scope) -> Poly:
     extents = prod((static_value(axis.extent, scope) for axis in axes), start=ONE)
     return scope.facts.restore(scope.facts.simplify(extents))

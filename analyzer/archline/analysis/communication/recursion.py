@@ -16,17 +16,23 @@ from typing import Any
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.expand import expanded
+from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
-from archline.analysis.communication.place import GridAxis, Position, at_start
+from archline.analysis.communication.place import GridAxis, Position, position_at_start
 from archline.analysis.cost import Cost
-from archline.analysis.metrics.extraction import BodyCase, DecisionPath, TooManyCasesError, UndecidedError, every_case
+from archline.analysis.metrics.extraction import (
+    BodyCase,
+    DecisionPath,
+    TooManyCasesError,
+    UndecidedError,
+    enumerate_cases,
+)
 from archline.analysis.metrics.operations import STANDARD
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Outcome
-from archline.analysis.metrics.tally import FREE, Tally, chosen
+from archline.analysis.metrics.tally import FREE, Tally, choose_tally
 from archline.expr.intervals import EvaluationError
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount, UnknownAmount, exact_amount
@@ -34,16 +40,16 @@ from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange, static_range
 from archline.ir.scope import Scope, known_value, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.model import Module
 from archline.records import memoised, record, replace
-from archline.recurrences.closed.levels import Form, closed_form
+from archline.recurrences.closed.levels import BoundingForms, closed_form
 from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import always_terminates
 from archline.recurrences.model import IntegerRecurrence, SizeFunction
 
 
-class Stretches(Derivation):
+class StretchCosts(Derivation):
     """Derives costs between communication steps; callees on the grid are followed in their callers' scope.
 
     `free` are the statements that only place data.
@@ -54,30 +60,30 @@ class Stretches(Derivation):
         self.free: set[s.Stmt] = set()
 
     def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
-        return iterations_of(loop, scope)
+        return iteration_range(loop, scope)
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Outcome:
         if statement in self.free:
             return FREE, "", ()
         tally, rule, steps = super().statement(statement, scope)
         if isinstance(statement, s.Local) and statement.when is not None:
-            tally = chosen(self._holding(statement.when, scope), tally, FREE, scope.facts)
+            tally = choose_tally(self._indicator_bounds(statement.when, scope), tally, FREE, scope.facts)
         return tally, rule, steps
 
 
-def iterations_of(loop: s.Loop, scope: Scope) -> IterationRange:
+def iteration_range(loop: s.Loop, scope: Scope) -> IterationRange:
     """Return the range of a loop, with a symbol that the caller does not use. Raises NotStaticError."""
-    range_ = _whole(static_range(_ascending(loop, scope), scope), loop, scope)
+    range_ = _simplify_range_end(static_range(_make_ascending(loop, scope), scope), loop, scope)
     last = range_.value.substitute({range_.variable: range_.hi - 1}) + 1
     for atom in last.atoms():
         if isinstance(atom, a.CeilLog2) and last - Poly.of_atom(atom) in (ZERO, -ONE):
-            return _Halving(
+            return _HalvingRange(
                 range_.variable, range_.lo, range_.hi, range_.value, range_.facts, range_.span, below=atom.argument
             )
     return range_
 
 
-def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
+def _make_ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     """Rename the loop variable, and reverse a loop that descends by one, which has the same sums and maxima."""
     fresh = replace(loop, variable=scope.facts.unused(loop.variable))
     if not loop.down or loop.step is not None:
@@ -86,7 +92,7 @@ def _ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     return replace(fresh, lo=loop.hi, hi=end, down=False)
 
 
-def _whole(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
+def _simplify_range_end(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange:
     """Drop the maximum from a range's end if (q + 1)*w//p is at least q*w//p."""
     if loop.down or loop.step is not None:
         return range_
@@ -97,7 +103,7 @@ def _whole(range_: IterationRange, loop: s.Loop, scope: Scope) -> IterationRange
 
 
 @record
-class _Halving(IterationRange):
+class _HalvingRange(IterationRange):
     """The range of `for s in 0..ceil(log2(p))`: if it is not empty, p is at least 2."""
 
     below: Poly = ZERO
@@ -144,7 +150,7 @@ class GridRecursions:
     """The recurrences of a module's recursive algorithms on grids, and their solutions, each derived once."""
 
     def __init__(
-        self, module: Module, stretches: Stretches, metrics: Sequence[str], follow: Follow, longest: Poly | None
+        self, module: Module, stretches: StretchCosts, metrics: Sequence[str], follow: Follow, longest: Poly | None
     ) -> None:
         """`follow` gives the costs of a level in each of the metrics, `stretches` those between communication steps.
 
@@ -164,38 +170,43 @@ class GridRecursions:
     ) -> Mapping[str, Amount]:
         """Return the costs of a recursive call at a processor's start, as functions of its sizes or closed forms."""
         facts, values = inside.facts, inside.values
-        values = {name: expanded(facts.restore(facts.simplify(values[name]))) for name in self._names(callee)}
+        values = {
+            name: expand_logarithms(facts.restore(facts.simplify(values[name])))
+            for name in self._parameter_names(callee)
+        }
         metrics = self._metrics if callee.grid else ("memory",)
         if any(map(inside.moves, values.values())):
             return dict.fromkeys(
                 metrics, UnknownAmount("the sizes of a recursive call differ between processors", at.span)
             )
-        corner = None if inside.ranged or not callee.grid else _corner(callee, inside)
+        corner = None if inside.ranged or not callee.grid else _corner_of(callee, inside)
         if level is not None and level.algorithm is callee:
-            arguments = tuple(values[name] for name in self._names(callee))
-            return {metric: _applied(metric, corner, arguments) for metric in metrics}
-        if len(component(self._module, callee)) > 1:
+            arguments = tuple(values[name] for name in self._parameter_names(callee))
+            return {metric: _apply_function(metric, corner, arguments) for metric in metrics}
+        if len(find_component(self._module, callee)) > 1:
             reason = UnknownAmount(
                 "the costs of several algorithms that call each other are not derived on a grid", at.span
             )
             return dict.fromkeys(metrics, reason)
-        return {metric: self._at_call(callee, metric, corner, values, at) for metric in metrics}
+        return {metric: self._bound_at_call(callee, metric, corner, values, at) for metric in metrics}
 
-    def _at_call(
+    def _bound_at_call(
         self, callee: s.Algorithm, metric: str, corner: Corner, values: Mapping[str, Poly], at: s.Node
     ) -> Amount:
         bound = self.bound(callee, metric, None)
         if isinstance(bound, UnknownAmount):
             return replace(bound, span=at.span)
-        upper = expanded(bound.substitute(values))
+        upper = expand_logarithms(bound.substitute(values))
         if not callee.grid:
-            form = self._form(callee, metric, None)
+            form = self._closed_form(callee, metric, None)
             assert not isinstance(form, UnknownAmount)
             return exact_amount(upper) if form.lower == form.upper else KnownAmount(ZERO, upper)
         lower = self.bound(callee, metric, corner) if corner else ZERO
-        return KnownAmount(ZERO if isinstance(lower, UnknownAmount) else expanded(lower.substitute(values)), upper)
+        return KnownAmount(
+            ZERO if isinstance(lower, UnknownAmount) else expand_logarithms(lower.substitute(values)), upper
+        )
 
-    def _names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
+    def _parameter_names(self, algorithm: s.Algorithm) -> tuple[str, ...]:
         """The sizes and indices of an algorithm, and P on a grid."""
         signature = self._module.signatures[algorithm]
         return (*signature.size_names, *signature.indices, *(("P",) if algorithm.grid else ()))
@@ -204,7 +215,7 @@ class GridRecursions:
         """The names of the declared costs in a call; empty within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
-        cases = self.cases(callee, None) if len(component(self._module, callee)) == 1 else ()
+        cases = self.cases(callee, None) if len(find_component(self._module, callee)) == 1 else ()
         return (
             frozenset()
             if isinstance(cases, UnknownAmount)
@@ -215,22 +226,22 @@ class GridRecursions:
     @memoised
     def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
         """Derive the cases of the body that conditions on sizes distinguish."""
-        start = self._start(algorithm, corner)
+        start = self._start_position(algorithm, corner)
 
         def derive_case(way: DecisionPath) -> BodyCase:
             place = start.with_facts(way.known.facts)
             return BodyCase(way, way.known.facts, self._follow(RecursionLevel(algorithm, way), place))
 
         try:
-            return tuple(every_case(start.facts, derive_case))
+            return tuple(enumerate_cases(start.facts, derive_case))
         except TooManyCasesError:
             return UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
 
-    def _start(self, algorithm: s.Algorithm, corner: Corner) -> Position:
+    def _start_position(self, algorithm: s.Algorithm, corner: Corner) -> Position:
         if not algorithm.grid:
             return Position.of(declared_scope(self._module, algorithm), algorithm)
         given = None if corner is None else dict(zip((axis.name for axis in algorithm.grid), corner, strict=True))
-        start = at_start(self._module, algorithm, given)
+        start = position_at_start(self._module, algorithm, given)
         assert start is not None
         return start
 
@@ -240,7 +251,7 @@ class GridRecursions:
         cases = self.cases(algorithm, corner)
         if isinstance(cases, UnknownAmount):
             return cases
-        defined = self._defined(algorithm)
+        defined = self._defined_sizes(algorithm)
         equations = []
         for case in cases:
             amount = case.tally.amount(metric)
@@ -252,17 +263,19 @@ class GridRecursions:
                 replace(decision, indicator=case.facts.restore(decision.indicator)) for decision in case.decisions
             )
             in_sizes = replace(case, way=replace(case.way, decisions=decisions))
-            equations.append(in_sizes.equation(_without(value, self._names(algorithm), defined)))
-        parameters = tuple(name for name in self._names(algorithm) if name not in defined)
+            equations.append(
+                in_sizes.equation(_eliminate_defined_sizes(value, self._parameter_names(algorithm), defined))
+            )
+        parameters = tuple(name for name in self._parameter_names(algorithm) if name not in defined)
         least = {**self._module.signatures[algorithm].at_least, "P": 1}
         least = {name: low for name, low in least.items() if name in parameters}
-        name = _name(metric, corner)
+        name = _function_name(metric, corner)
         function = SizeFunction(name, algorithm, parameters, least, Facts(), tuple(equations), algorithm.where)
         if not always_terminates(function, ()):
             return UnknownAmount(f"the recursion of `{algorithm.name}` is not proved to end", algorithm.span)
         return function
 
-    def _defined(self, algorithm: s.Algorithm) -> dict[str, Poly]:
+    def _defined_sizes(self, algorithm: s.Algorithm) -> dict[str, Poly]:
         """The sizes that `where` defines by others, as in s == n*m/P."""
         scope = declared_scope(self._module, algorithm)
         result: dict[str, Poly] = {}
@@ -279,7 +292,7 @@ class GridRecursions:
 
     def bound(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Poly | UnknownAmount:
         """Return a closed form in the sizes and P: an upper bound of the path, or a lower one of a processor."""
-        form = self._form(algorithm, metric, corner)
+        form = self._closed_form(algorithm, metric, corner)
         if isinstance(form, UnknownAmount):
             return form
         value = form.upper if corner is None else form.lower
@@ -295,7 +308,7 @@ class GridRecursions:
         return value + prod(outcomes, start=ONE) * (form.leaf.value - value)
 
     @memoised
-    def _form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> Form | UnknownAmount:
+    def _closed_form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> BoundingForms | UnknownAmount:
         function = self.function(algorithm, metric, corner)
         return function if isinstance(function, UnknownAmount) else closed_form(function)
 
@@ -311,7 +324,7 @@ class GridRecursions:
         if isinstance(upper, UnknownAmount) or not lowers:
             return cost
         values = ValueTable({function.name: function for function in (upper, *lowers)})
-        more = more.substitute(self._defined(algorithm))
+        more = more.substitute(self._defined_sizes(algorithm))
 
         def bounds_at(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
             point = {name: int(value) for name, value in sizes.items()}
@@ -327,13 +340,13 @@ class GridRecursions:
         )
 
 
-def _applied(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
+def _apply_function(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
     if corner == ():
-        return KnownAmount(ZERO, Poly.of_atom(a.Applied(_name(metric, None), arguments)))
-    return exact_amount(Poly.of_atom(a.Applied(_name(metric, corner), arguments)))
+        return KnownAmount(ZERO, Poly.of_atom(a.Applied(_function_name(metric, None), arguments)))
+    return exact_amount(Poly.of_atom(a.Applied(_function_name(metric, corner), arguments)))
 
 
-def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
+def _eliminate_defined_sizes(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
     """Replace sizes that others define in a value, and drop them from its calls."""
     if not defined:
         return value
@@ -348,17 +361,17 @@ def _without(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> 
     return value.map_within(rewrite_call).substitute(defined)
 
 
-def _name(metric: str, corner: Corner) -> str:
+def _function_name(metric: str, corner: Corner) -> str:
     return metric if corner is None else f"{metric} of {', '.join(corner)}"
 
 
-def _corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
+def _corner_of(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
     """The corner of a processor; empty if it is not at one."""
-    ends = [_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
+    ends = [_axis_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
     return () if None in ends else tuple(end for end in ends if end is not None)
 
 
-def _end(axis: GridAxis, facts: Facts) -> str | None:
+def _axis_end(axis: GridAxis, facts: Facts) -> str | None:
     if not facts.simplify(axis.coordinate):
         return "first"
     return "last" if not facts.simplify(axis.extent - axis.coordinate - 1) else None

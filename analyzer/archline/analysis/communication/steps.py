@@ -9,7 +9,7 @@ from archline.algebra import atoms as a
 from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors, is_positive, lower_bounds, rounded_up
+from archline.analysis.communication.floors import between_floors, fold_ceilings, is_positive, lower_bounds
 from archline.analysis.communication.place import GridAxis, Position
 from archline.ir.amounts import (
     NOTHING,
@@ -17,11 +17,11 @@ from archline.ir.amounts import (
     Amount,
     KnownAmount,
     UnknownAmount,
+    amount_up_to,
     exact_amount,
     map_known,
     maximum_amount,
     scale_amount,
-    up_to,
 )
 from archline.ir.scope import NotStaticError, known_value, static_value
 from archline.language import syntax as s
@@ -51,26 +51,26 @@ class _Side:
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
+def exchange_share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
     """Count words and messages of an exchange, between and within nodes: the larger of sent and received.
 
     w words are one message, or ceil(w/K) if K is the length of the `longest` message.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
-    shares = [_share(module, side, longest) for side in sides]
-    return {name: _larger(shares[0][name], shares[1][name], place) for name in shares[0]}
+    shares = [_side_share(module, side, longest) for side in sides]
+    return {name: _larger_amount(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
 def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
     """Test whether each processor of an exchange without conditions is known to send something."""
-    return _messages(_words(module, exchange.buffer, place), place, None) == UNIT
+    return _count_messages(_buffer_words(module, exchange.buffer, place), place, None) == UNIT
 
 
-def _larger(left: Amount, right: Amount, place: Position) -> Amount:
+def _larger_amount(left: Amount, right: Amount, place: Position) -> Amount:
     """The larger of two amounts; from below either one if they differ only by rounding."""
     facts = place.facts
-    larger = _simple(maximum_amount(left, right, facts), facts)
+    larger = _simplify_amount(maximum_amount(left, right, facts), facts)
     if place.average is not None and isinstance(left, KnownAmount) and isinstance(right, KnownAmount):
         # The shorter mean that is not 0, where neither is known to be larger.
         short = min((left.lower, right.lower), key=lambda value: (not value, len(value.terms)))
@@ -91,36 +91,36 @@ def _larger(left: Amount, right: Amount, place: Position) -> Amount:
     return larger
 
 
-def _share(module: Module, side: _Side, longest: Poly | None) -> Share:
-    when = _holds(side.clause.when, side.place)
+def _side_share(module: Module, side: _Side, longest: Poly | None) -> Share:
+    when = _condition_bounds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, NOTHING)
-    words = _words(module, side.buffer, side.inside)
+    words = _buffer_words(module, side.buffer, side.inside)
     if not when.exact:
-        words = _counted(words, side.inside.facts)
-    some = UNIT if side.buffer is None else _messages(words, side.inside, longest)
+        words = _nonnegative_words(words, side.inside.facts)
+    some = UNIT if side.buffer is None else _count_messages(words, side.inside, longest)
     result: dict[str, Amount] = {}
-    for prefix, moved in zip(("", "node_"), _moved(side), strict=True):
+    for prefix, moved in zip(("", "node_"), _movement_indicators(side), strict=True):
         sent = NOTHING if side.buffer is None else scale_amount(words, moved)
         # Facts of the condition must not decide the condition itself.
-        result[f"{prefix}words"] = scale_amount(when, _most(sent, side))
-        result[f"{prefix}messages"] = scale_amount(when, _most(scale_amount(some, moved), side))
+        result[f"{prefix}words"] = scale_amount(when, _bound_moved(sent, side))
+        result[f"{prefix}messages"] = scale_amount(when, _bound_moved(scale_amount(some, moved), side))
     return result
 
 
-def _most(amount: Amount, side: _Side) -> Amount:
+def _bound_moved(amount: Amount, side: _Side) -> Amount:
     """Bound the words that any processor sends, or receives, where the condition holds."""
     inside, span = side.inside, side.clause.span
     if inside.average is not None:
         return side.where.bounded(amount, span)
-    return inside.bounded(_simple(amount, inside.facts), span, "the words of this exchange")
+    return inside.bounded(_simplify_amount(amount, inside.facts), span, "the words of this exchange")
 
 
-def _simple(amount: Amount, facts: Facts) -> Amount:
+def _simplify_amount(amount: Amount, facts: Facts) -> Amount:
     return map_known(amount, facts.simplify)
 
 
-def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
+def _buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     if buffer is None or not module.is_view(buffer):
         return UNIT
     try:
@@ -128,31 +128,31 @@ def _words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     except NotStaticError as problem:
         return UnknownAmount(f"the data decides how many words are sent: {problem.reason}", buffer.span)
     facts = place.facts
-    words = rounded_up(facts.simplify(prod(extents, start=ONE)))
+    words = fold_ceilings(facts.simplify(prod(extents, start=ONE)))
     moves = place.moves(words) and place.average is None
     return between_floors(words, facts, place.fixed) if moves else exact_amount(words)
 
 
-def _messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
+def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
     """Count the messages of a number of words: 1 if there are words, or ceil(w/K) for messages of K words."""
     if isinstance(words, UnknownAmount):
         # A step is at most one message, even if its words depend on data.
         return KnownAmount(ZERO, ONE)
     if longest is not None:
-        return map_known(words, lambda value: _rounded_up(value, longest, place.facts))
+        return map_known(words, lambda value: _message_count(value, longest, place.facts))
     facts = place.facts
     # The number of words is an integer: words > 0 -> words >= 1
     if facts.positive(words.lower) or any(is_positive(bound, facts) for bound in lower_bounds(words.lower, facts)):
         return UNIT
-    return KnownAmount(_some(words.lower, ZERO, place), _some(words.upper, ONE, place))
+    return KnownAmount(_nonzero_indicator(words.lower, ZERO, place), _nonzero_indicator(words.upper, ONE, place))
 
 
-def _rounded_up(words: Poly, longest: Poly, facts: Facts) -> Poly:
+def _message_count(words: Poly, longest: Poly, facts: Facts) -> Poly:
     """Compute ceil(w/K), also for bounds that are fractions."""
     return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
 
-def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
+def _nonzero_indicator(words: Poly, otherwise: Poly, place: Position) -> Poly:
     """The indicator that a number of words in sizes is not 0."""
     if len(words.terms) == 1:
         ((monomial, coefficient),) = words.terms.items()
@@ -165,24 +165,24 @@ def _some(words: Poly, otherwise: Poly, place: Position) -> Poly:
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
-def _moved(side: _Side) -> tuple[Amount, Amount]:
+def _movement_indicators(side: _Side) -> tuple[Amount, Amount]:
     """The indicators that words move to another node, and that they move within the node."""
     inside = side.inside
     away, near = NOTHING, NOTHING
     # The axes that `split` made come last, and have no part in an exchange.
     for axis, value in zip(inside.axes.values(), side.clause.values, strict=False):
-        differs = _differs(value, axis, inside)
+        differs = _difference_indicator(value, axis, inside)
         if axis.within is not True:
-            away = _either(away, differs)
+            away = _either_indicator(away, differs)
         if axis.within is not False:
-            near = _either(near, differs)
+            near = _either_indicator(near, differs)
         if axis.within is None:
-            away = up_to(away)  # type: ignore[assignment]
+            away = amount_up_to(away)  # type: ignore[assignment]
     within = scale_amount(near, KnownAmount(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
     return away, within
 
 
-def _either(left: KnownAmount, right: KnownAmount) -> KnownAmount:
+def _either_indicator(left: KnownAmount, right: KnownAmount) -> KnownAmount:
     if left is NOTHING:
         return right
     return KnownAmount(
@@ -190,20 +190,20 @@ def _either(left: KnownAmount, right: KnownAmount) -> KnownAmount:
     )
 
 
-def _holds(condition: s.Expr | None, place: Position) -> KnownAmount:
+def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
     """The indicator of a condition; between 0 and 1 if data or coordinates decide."""
     if condition is None:
         return UNIT
     if place.average is not None and not place.decides(condition):
         # On average the condition is part of the weight.
         return UNIT
-    indicator = place.holding(condition)
+    indicator = place.indicator_of(condition)
     if not place.moves(indicator.upper):
         return indicator if not place.moves(indicator.lower) else KnownAmount(ZERO, indicator.upper)
-    return KnownAmount(ZERO, place.somewhere(indicator.upper, condition.span))
+    return KnownAmount(ZERO, place.possibility_anywhere(indicator.upper, condition.span))
 
 
-def _counted(words: Amount, facts: Facts) -> Amount:
+def _nonnegative_words(words: Amount, facts: Facts) -> Amount:
     """Bound words from below by 0, as a length under a condition may be negative elsewhere."""
     # The number of words is an integer: words > -1 -> words >= 0
     if isinstance(words, KnownAmount) and any(
@@ -213,18 +213,18 @@ def _counted(words: Amount, facts: Facts) -> Amount:
     return map_known(words, facts.positive_part)
 
 
-def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
+def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
     """The indicator that a partner's coordinate differs from the processor's own."""
     facts = place.facts
-    most = _several(axis.extent, facts)
+    most = _extent_indicator(axis.extent, facts)
     match value:
         case s.Binary(op="%", left=left, right=right):
             partner, around = known_value(left, place), known_value(right, place)
             if partner is None or around is None:
                 return KnownAmount(ZERO, most)
             if facts.simplify(around - axis.extent) == ZERO:
-                distance = _settled(facts.simplify(partner - axis.coordinate), place)
-                return _around(distance, axis.extent, facts, place, most)
+                distance = _substitute_fixed(facts.simplify(partner - axis.coordinate), place)
+                return _rotation_indicator(distance, axis.extent, facts, place, most)
         case _:
             pass
     partner = known_value(value, place)
@@ -236,19 +236,19 @@ def _differs(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
     if facts.positive(distance) or facts.positive(-distance):
         return UNIT
     # A distance that is not a multiple of the extent is not 0: q = (root + d) % p is not the root's coordinate.
-    if _around(distance, axis.extent, facts, place, most) is UNIT:
+    if _rotation_indicator(distance, axis.extent, facts, place, most) is UNIT:
         return UNIT
-    settled = _settled(distance, place)
+    settled = _substitute_fixed(distance, place)
     if place.average is not None:
-        return exact_amount(_unequal(settled, facts))
+        return exact_amount(_inequality_indicator(settled, facts))
     return (
         KnownAmount(ZERO, most)
         if place.moves(settled) or settled == distance
-        else exact_amount(_unequal(settled, facts))
+        else exact_amount(_inequality_indicator(settled, facts))
     )
 
 
-def _settled(value: Poly, place: Position) -> Poly:
+def _substitute_fixed(value: Poly, place: Position) -> Poly:
     """Substitute coordinates that conditions fix, as `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
@@ -267,18 +267,18 @@ def _settled(value: Poly, place: Position) -> Poly:
     return place.facts.simplify(value)
 
 
-def _unequal(difference: Poly, facts: Facts) -> Poly:
+def _inequality_indicator(difference: Poly, facts: Facts) -> Poly:
     """The indicator that an integer is not 0."""
     above, at, below = (facts.positive_part(difference + by) for by in (1, 0, -1))
     return facts.simplify(1 - (above - at.scaled(2) + below))
 
 
-def _several(extent: Poly, facts: Facts) -> Poly:
+def _extent_indicator(extent: Poly, facts: Facts) -> Poly:
     """The indicator that an axis has more than one processor."""
     return facts.simplify(facts.minimum(ONE, extent - 1))
 
 
-def _around(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
+def _rotation_indicator(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
     """The indicator that a distance around an axis is not a multiple of its extent."""
     if most == ZERO:
         return NOTHING

@@ -22,15 +22,15 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
 from archline.analysis.communication.path_steps import PathStep, call_of, step_of
-from archline.analysis.communication.place import Position, in_callee, in_split, transfers
-from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iterations_of
+from archline.analysis.communication.place import Position, free_statements, position_in_callee, position_in_split
+from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
 from archline.analysis.communication.steps import METRICS as MOVED
-from archline.analysis.communication.steps import sends_everywhere, share
-from archline.analysis.metrics.operations import evaluation, evaluations
+from archline.analysis.communication.steps import exchange_share, sends_everywhere
+from archline.analysis.metrics.operations import evaluation_cost, total_evaluation_cost
 from archline.analysis.metrics.tally import Tally
 from archline.expr import build as b
 from archline.expr.text import format_expression
-from archline.expr.tree import same, substituted
+from archline.expr.tree import has_same_structure, substitute_names
 from archline.ir.amounts import (
     MAX_TERMS,
     NOTHING,
@@ -49,32 +49,32 @@ from archline.ir.conditions import is_summable
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import called, component, declared_costs, reachable
+from archline.language.call_graph import declared_costs, find_component, find_reachable, iterate_callees
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
 from archline.records import field, record, replace
 
 PROCESSORS = b.name("P")
-LEVELS, LAST = "ceil(log2(P))", "2^(ceil(log2(P)) - 1)"
-RANGES = {
-    ("0", LEVELS, False): "whole",
-    ("0", f"{LEVELS} - 1", False): "but last",
-    (f"{LEVELS} - 1", "0", True): "whole",
-    (f"{LEVELS} - 2", "0", True): "but last",
+LEVEL_COUNT, LAST_DISTANCE = "ceil(log2(P))", "2^(ceil(log2(P)) - 1)"
+DISTANCE_RANGES = {
+    ("0", LEVEL_COUNT, False): "whole",
+    ("0", f"{LEVEL_COUNT} - 1", False): "but last",
+    (f"{LEVEL_COUNT} - 1", "0", True): "whole",
+    (f"{LEVEL_COUNT} - 2", "0", True): "but last",
 }
 """The distances 1, 2, 4, ... that a loop over their logarithms visits, by its bounds and its direction."""
 
 
-def disseminates(algorithm: s.Algorithm) -> bool:
+def is_dissemination(algorithm: s.Algorithm) -> bool:
     """Test whether the steps of an algorithm on a line of P processors are exactly those of a dissemination."""
     body = algorithm.body
-    if len(algorithm.grid) != 1 or not same(algorithm.grid[0].extent, PROCESSORS):
+    if len(algorithm.grid) != 1 or not has_same_structure(algorithm.grid[0].extent, PROCESSORS):
         return False
     guards = (guard for guard in s.find(body, s.If) if any(s.find(guard, s.Communicate)))
     if any(s.find(body, s.Split, s.While, s.Invoke)) or not all(map(_is_vacuous, guards)):
         return False
-    steps = [_step(exchange, body, algorithm.grid[0].name) for exchange in s.find(body, s.Communicate)]
+    steps = [_dissemination_step(exchange, body, algorithm.grid[0].name) for exchange in s.find(body, s.Communicate)]
     distances = sorted(distance for distance, _ in steps)
     return distances in (["whole"], ["but last", "last"]) and len({direction for _, direction in steps}) == 1
 
@@ -85,7 +85,7 @@ def _is_vacuous(guard: s.If) -> bool:
     return [None if condition is None else format_expression(condition) for condition in conditions] == ["P > 1"]
 
 
-def _step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
+def _dissemination_step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
     """The distances by which all processors send in a step, and the direction; empty strings for other steps."""
     clauses = {clause.keyword: clause for clause in exchange.clauses}
     to, origin = clauses.get("to"), clauses.get("from")
@@ -94,27 +94,29 @@ def _step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) ->
     blocks = (body, *(node.body for node in s.find(body, s.Loop)), *(node.body for node in s.find(body, s.Branch)))
     own = next(block for block in blocks if exchange in block)
     lets = {let.name: let.value for let in s.find(own, s.Let)}
-    ends = [_around(clause.values[0], coordinate, lets) for clause in (to, origin)]
+    ends = [_partner_distance(clause.values[0], coordinate, lets) for clause in (to, origin)]
     (distance, direction), (back, opposite) = ends
     if distance != back or {direction, opposite} != {"+", "-"}:
         return "", ""
     match [node for node in s.find(body, s.Loop) if exchange in s.find(node, s.Communicate)]:
-        case [] if distance == LAST:
+        case [] if distance == LAST_DISTANCE:
             return "last", direction
         case [loop] if loop.step is None and not loop.parallel and distance == f"2^{loop.variable}":
-            return RANGES.get((format_expression(loop.lo), format_expression(loop.hi), loop.down), ""), direction
+            return DISTANCE_RANGES.get(
+                (format_expression(loop.lo), format_expression(loop.hi), loop.down), ""
+            ), direction
         case _:
             return "", ""
 
 
-def _around(value: s.Expr, coordinate: str, lets: Mapping[str, s.Expr]) -> tuple[str, str]:
+def _partner_distance(value: s.Expr, coordinate: str, lets: Mapping[str, s.Expr]) -> tuple[str, str]:
     match value:
         case s.Binary(
             op="%",
             left=s.Binary(op="+" | "-" as direction, left=s.Name(id=start), right=distance),
             right=s.Name(id="P"),
         ) if start == coordinate:
-            return format_expression(substituted(distance, lets)), direction
+            return format_expression(substitute_names(distance, lets)), direction
         case _:
             return "", ""
 
@@ -156,15 +158,15 @@ class Spent:
 
     def then(self, following: Spent) -> Spent:
         """Return the costs of this part followed by another."""
-        amounts, declared = _sum(self.amounts, following.amounts), self.declared | following.declared
+        amounts, declared = _sum_amounts(self.amounts, following.amounts), self.declared | following.declared
         steps = self.steps + following.steps
         if not (self.stages or following.stages):
             return Spent(amounts, declared, steps=steps)
         tail = self.rest if self.stages else self.amounts
         if not following.stages:
-            return Spent(amounts, declared, self.stages, _sum(tail, following.amounts), steps)
+            return Spent(amounts, declared, self.stages, _sum_amounts(tail, following.amounts), steps)
         first, *more = following.stages
-        stages = (*self.stages, replace(first, before=_sum(tail, first.before)), *more)
+        stages = (*self.stages, replace(first, before=_sum_amounts(tail, first.before)), *more)
         return Spent(amounts, declared, stages, following.rest, steps)
 
     def map(self, function: Callable[[Amount], Amount]) -> Spent:
@@ -177,19 +179,19 @@ class Spent:
         return replace(self, amounts={name: tighter_amount(self.of(name), other.of(name), facts) for name in METRICS})
 
 
-def _sum(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
+def _sum_amounts(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
     return {name: add(one.get(name, NOTHING), other.get(name, NOTHING)) for name in METRICS}
 
 
 FREE = Spent()
 
 
-def lost(reason: str, node: s.Node) -> Spent:
+def unknown_spent(reason: str, node: s.Node) -> Spent:
     """Return unknown costs with a reason."""
     return Spent(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
 
 
-def _computed(tally: Tally) -> Spent:
+def _computation_costs(tally: Tally) -> Spent:
     """Return the costs of evaluating expressions."""
     return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
@@ -214,49 +216,58 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
         """Derive the costs of the body of an algorithm on a grid."""
-        self._stretches.free.update(transfers(self._module, algorithm))
-        return self._block(algorithm.body, place)
+        self._stretches.free.update(free_statements(self._module, algorithm))
+        return self._block_costs(algorithm.body, place)
 
-    def _block(self, body: tuple[s.Stmt, ...], place: Position) -> Spent:
+    def _block_costs(self, body: tuple[s.Stmt, ...], place: Position) -> Spent:
         total = FREE
-        for speaks, group in groupby(body, self._communicates):
+        for speaks, group in groupby(body, self._may_communicate):
             statements = tuple(group)
             if not speaks:
-                total = total.then(self._stretch(statements, place))
+                total = total.then(self._stretch_costs(statements, place))
             for statement in statements:
                 if speaks:
                     spent = self.statement(statement, place)
-                    total = total.then(spent if place.average is None else spent.map(_at_least))
+                    total = total.then(spent if place.average is None else spent.map(_lower_amount))
                 place = place.behind(statement)
         return total
 
-    def _moved(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
+    def _moved_between_steps(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
         """The words or messages between steps: those of declared costs, else 0 even if other costs are unknown."""
-        return amount if isinstance(amount, KnownAmount) or self._declares(statements) else NOTHING
+        return amount if isinstance(amount, KnownAmount) or self._declares_costs(statements) else NOTHING
 
-    def _declares(self, statements: tuple[s.Stmt, ...]) -> bool:
+    def _declares_costs(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Test whether statements, or their callees, declare costs."""
         module = self._module
-        callees = {inner for callee in called(module, statements) for inner in (callee, *reachable(module, callee))}
+        callees = {
+            inner
+            for callee in iterate_callees(module, statements)
+            for inner in (callee, *find_reachable(module, callee))
+        }
         return any(True for _ in declared_costs(module, (statements, *(callee.body for callee in callees))))
 
-    def _amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
+    def _stretch_amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """Return the costs of statements between steps, by metric."""
-        moved = {name: self._moved(tally.amount(name), statements) for name in MOVED}
+        moved = {name: self._moved_between_steps(tally.amount(name), statements) for name in MOVED}
         return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
 
-    def _stretch(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
+    def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
         """Derive statements that send nothing."""
         tally, parts = self._stretches.block(statements, place)
-        spent = self._most(Spent(self._amounts(tally, statements), tally.declared), statements[0], place)
+        spent = self._max_over_processors(
+            Spent(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
+        )
         if any(isinstance(value, KnownAmount) and place.moves(value.upper) for value in map(tally.amount, tally.names)):
             # No processor does more than it would if it took every branch.
             other, _ = self._stretches.ungoverned.block(statements, place)
-            rough = self._most(Spent(self._amounts(other, statements)), statements[0], place)
+            rough = self._max_over_processors(Spent(self._stretch_amounts(other, statements)), statements[0], place)
             spent = spent.within(rough, place.facts)
         if not self._stepwise:
             return spent
-        costs = [self._most(Spent(self._amounts(part.tally, statements)), statements[0], place) for part in parts]
+        costs = [
+            self._max_over_processors(Spent(self._stretch_amounts(part.tally, statements)), statements[0], place)
+            for part in parts
+        ]
         steps = [step for part, most in zip(parts, costs, strict=True) for step in step_of(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))
 
@@ -268,14 +279,14 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             else spent
         )
 
-    def _most(self, spent: Spent, at: s.Node, place: Position) -> Spent:
+    def _max_over_processors(self, spent: Spent, at: s.Node, place: Position) -> Spent:
         return spent.map(lambda amount: place.bounded(amount, at.span))
 
-    def _communicates(self, statement: s.Stmt) -> bool:
-        invoked = (self._callee(invoke.call) for invoke in s.find(statement, s.Invoke))
+    def _may_communicate(self, statement: s.Stmt) -> bool:
+        invoked = (self._grid_callee(invoke.call) for invoke in s.find(statement, s.Invoke))
         return any(s.find(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
 
-    def _callee(self, call: s.Call) -> s.Algorithm | None:
+    def _grid_callee(self, call: s.Call) -> s.Algorithm | None:
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
@@ -283,48 +294,50 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         if statement in self._module.collectives:
             collective = self._module.collectives[statement]
             copied = statement.buffer if collective.into is not None else None
-            spent = self._call(collective.invoke, place, () if copied is None else (copied,))
+            spent = self._call_costs(collective.invoke, place, () if copied is None else (copied,))
             return self._with_step(spent, statement, collective.invoke.call.function)
         if statement.operation == "exchange":
             self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-            return self._with_step(Spent(share(self._module, statement, place, self._longest)), statement)
+            return self._with_step(Spent(exchange_share(self._module, statement, place, self._longest)), statement)
         reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
-        return lost(reason, statement)
+        return unknown_spent(reason, statement)
 
     def invoke(self, invoke: s.Invoke, place: Position) -> Spent:
-        return self._with_step(self._call(invoke, place), invoke, invoke.call.function)
+        return self._with_step(self._call_costs(invoke, place), invoke, invoke.call.function)
 
     def while_loop(self, loop: s.While, place: Position) -> Spent:
-        return lost("the number of communications depends on data", loop)
+        return unknown_spent("the number of communications depends on data", loop)
 
     def simple(self, statement: s.SimpleStmt, place: Position) -> Spent:
         raise AssertionError("nothing is sent here")
 
-    def _call(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
+    def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
         """Derive a call: the evaluation of arguments and other expressions, then the callee."""
-        callee = self._callee(invoke.call)
+        callee = self._grid_callee(invoke.call)
         assert callee is not None
         try:
-            inside = in_callee(self._module, invoke.call, callee, invoke.along, place)
+            inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
-            return lost(problem.reason, invoke)
-        given = _computed(evaluations((*more, *invoke.call.arguments), place, self._stretches))
-        before = self._most(given, invoke, place).then(self._most(Spent({"work": UNIT}), invoke, place))
-        if component(self._module, callee):
+            return unknown_spent(problem.reason, invoke)
+        given = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+        before = self._max_over_processors(given, invoke, place).then(
+            self._max_over_processors(Spent({"work": UNIT}), invoke, place)
+        )
+        if find_component(self._module, callee):
             if place.average is not None:
                 return before
             found = self._recursions.amounts(callee, inside, invoke, self._level)
             return before.then(Spent(found, self._recursions.declared(callee, self._level)))
         joined = [name.id for name in invoke.along] or list(place.axes)
-        if disseminates(callee):
+        if is_dissemination(callee):
             self._uneven = False
             steps = self.algorithm(callee, inside)
             stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
-        spent = self._inside(callee, inside)
-        return before.then(replace(spent, stages=tuple(_renamed(part, callee, joined) for part in spent.stages)))
+        spent = self._callee_costs(callee, inside)
+        return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
 
-    def _inside(self, callee: s.Algorithm, place: Position) -> Spent:
+    def _callee_costs(self, callee: s.Algorithm, place: Position) -> Spent:
         """Derive the body of a callee, once for all processors with equal inputs."""
         key = callee, self._level, self._stepwise, place.following
         if key not in self._recursions.followed:
@@ -338,23 +351,23 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
 
     def split(self, split: s.Split, place: Position) -> Spent:
         try:
-            inside = in_split(split, place)
+            inside = position_in_split(split, place)
         except NotStaticError as problem:
-            return lost(problem.reason, split)
-        parts = _computed(evaluation(split.parts, place, self._stretches))
-        body = self._block(split.body, inside)
+            return unknown_spent(problem.reason, split)
+        parts = _computation_costs(evaluation_cost(split.parts, place, self._stretches))
+        body = self._block_costs(split.body, inside)
         # The split has other axes than the grid, and stages name axes.
-        return self._most(parts, split, place).then(replace(body, stages=()))
+        return self._max_over_processors(parts, split, place).then(replace(body, stages=()))
 
     def loop(self, loop: s.Loop, place: Position) -> Spent:
         try:
-            iterations = self._range(loop, place)
+            iterations = self._joint_iterations(loop, place)
         except NotStaticError as problem:
-            return lost(f"the bounds of this loop: {problem.reason}", loop)
+            return unknown_spent(f"the bounds of this loop: {problem.reason}", loop)
         inside, mean = place.with_facts(iterations.inside), place.average is not None
         inside = inside.with_value(loop.variable, iterations.value)
-        body = self._most(Spent({"work": UNIT}), loop, inside).then(self._block(loop.body, inside))
-        spent = body.map(lambda amount: _summed(amount, iterations, bool(place.ranged) and not mean, mean))
+        body = self._max_over_processors(Spent({"work": UNIT}), loop, inside).then(self._block_costs(loop.body, inside))
+        spent = body.map(lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [
             end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
         ]
@@ -372,15 +385,15 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             spent = replace(spent, amounts={**spent.amounts, **bettered})
         return spent
 
-    def _range(self, loop: s.Loop, place: Position) -> IterationRange:
+    def _joint_iterations(self, loop: s.Loop, place: Position) -> IterationRange:
         """Return the union of the iterations of all processors.
 
         Steps are matched by the value of the loop variable. If iterations start differently, a path may go through
         more iterations than any processor has: through each value of the variable.
         """
-        iterations = iterations_of(loop, place)
+        iterations = iteration_range(loop, place)
         if place.moves(iterations.value):
-            iterations = iterations_of(replace(loop, step=None), place)
+            iterations = iteration_range(replace(loop, step=None), place)
         if not place.moves(iterations.lo) and not place.moves(iterations.hi):
             return iterations
         if place.average is not None:
@@ -394,24 +407,24 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
     def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
         first, *rest = branches
         if first.condition is None:
-            return self._block(first.body, place)
+            return self._block_costs(first.body, place)
         facts = place.facts
-        test = evaluation(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
-        cost = self._most(_computed(test), first, place)
-        holding = place.holding(first.condition)
+        test = evaluation_cost(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
+        cost = self._max_over_processors(_computation_costs(test), first, place)
+        holding = place.indicator_of(first.condition)
         holding = holding if self._level is None else self._level.decided(first, holding, place)
         if holding.lower == ONE:
-            return cost.then(self._block(first.body, place.knowing(first.condition)))
+            return cost.then(self._block_costs(first.body, place.knowing(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         second = self.branches(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
         if holding.upper == ZERO:
             return cost.then(second)
-        arm = self._block(first.body, place.knowing(first.condition))
+        arm = self._block_costs(first.body, place.knowing(first.condition))
         by_sizes = s.names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
-        return cost.then(self._one_of(holding, arm, second, place, shown, first))
+        return cost.then(self._combine_branches(holding, arm, second, place, shown, first))
 
-    def _one_of(
+    def _combine_branches(
         self, holding: KnownAmount, arm: Spent, second: Spent, place: Position, shown: str | None, at: s.Node
     ) -> Spent:
         """Combine two branches: by the sizes if these decide; else the sum, as paths may use both."""
@@ -432,10 +445,10 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         if place.average is not None:
             return arm.then(second)
         if place.ranged:
-            possible = KnownAmount(ZERO, place.somewhere(holding.upper, at.span))
-            elsewhere = KnownAmount(ZERO, place.somewhere(1 - holding.lower, at.span))
-            arm = arm.map(lambda amount: scale_amount(_up(amount, facts), possible))
-            return arm.then(second.map(lambda amount: scale_amount(_up(amount, facts), elsewhere)))
+            possible = KnownAmount(ZERO, place.possibility_anywhere(holding.upper, at.span))
+            elsewhere = KnownAmount(ZERO, place.possibility_anywhere(1 - holding.lower, at.span))
+            arm = arm.map(lambda amount: scale_amount(_upper_amount(amount, facts), possible))
+            return arm.then(second.map(lambda amount: scale_amount(_upper_amount(amount, facts), elsewhere)))
 
         def combined_amount(name: str) -> Amount:
             left, right = arm.of(name), second.of(name)
@@ -446,7 +459,7 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return Spent({name: combined_amount(name) for name in METRICS}, declared)
 
 
-def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
+def _rename_axes(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
     """Replace the axes of a callee's stage by those of the caller."""
     if len(callee.grid) == 1:
         return replace(stage, axes=tuple(joined))
@@ -454,7 +467,7 @@ def _renamed(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
     return replace(stage, axes=tuple(names[each] for each in stage.axes))
 
 
-def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool) -> Amount:
+def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool, mean: bool) -> Amount:
     """Sum over iterations; of simpler bounds if the sum has no closed form.
 
     The last resort is the trip count times the maximum from above, and 0 from below. For a `mean`, a bound of 0 is
@@ -476,11 +489,11 @@ def _summed(amount: Amount, iterations: IterationRange, above: bool, mean: bool)
     return total if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
 
 
-def _at_least(amount: Amount) -> Amount:
+def _lower_amount(amount: Amount) -> Amount:
     """Return the lower bound; 0 if the amount is unknown."""
     return NOTHING if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
 
-def _up(amount: Amount, facts: Facts) -> Amount:
+def _upper_amount(amount: Amount, facts: Facts) -> Amount:
     """Return the upper bound, at least 0, as bounds of a branch that no processor takes may be negative."""
     return KnownAmount(ZERO, facts.positive_part(amount.upper)) if isinstance(amount, KnownAmount) else amount

@@ -19,9 +19,9 @@ from typing import TypeGuard
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
-from archline.analysis.metrics.operations import CostModel, nest
+from archline.analysis.metrics.operations import CostModel, nest_cost
 from archline.analysis.metrics.recursion import Derivation
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeated, unknown
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.expr.text import format_expression
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, exact_amount
@@ -30,18 +30,18 @@ from archline.ir.places import shape_of, signed_terms
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import component, local_arrays, recurses
+from archline.language.call_graph import find_component, is_recursive, local_arrays
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import memoised, record
 
 METRIC = "accesses"
 LOGICAL = ("and", "or")
-MAX_KNOWN = 64
+MAX_CACHED_ANSWERS = 64
 """The number of cached answers, as bounds on io may ask again."""
 
 
-@lru_cache(maxsize=MAX_KNOWN)
+@lru_cache(maxsize=MAX_CACHED_ANSWERS)
 def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
     """Bound the elements that one call reads and writes, as a cost with only an upper bound.
 
@@ -61,11 +61,11 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     both = updates > 1
     if isinstance(amount, UnknownAmount):
         cost = cost_of(METRIC, amount, frozenset(), algorithm)
-        if both and component(module, algorithm):
+        if both and find_component(module, algorithm):
             cost = replace(cost, ends=statements.recursions.closed(algorithm, METRIC).ends)
         return cost, steps
     cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
-    if METRIC in tally.names and component(module, algorithm):
+    if METRIC in tally.names and find_component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
         ends, bounds = closed.ends, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
@@ -103,18 +103,18 @@ class Accesses(WordModel):
         self.upper_only = updates == 1
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        return self._once(statement)
+        return self._count_statement(statement)
 
     @memoised
-    def _once(self, statement: s.Stmt) -> Tally:
+    def _count_statement(self, statement: s.Stmt) -> Tally:
         again = 0
         if isinstance(statement, s.Simple):
             updates = statement.updates if self._updates > 1 else statement.revisited
             again = sum(isinstance(update, s.Element) for update in updates)
-        tests = s.evaluated(statement)
-        return self._named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
+        tests = s.list_evaluated(statement)
+        return self._count_named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
-    def _named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
+    def _count_named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """Count the named elements; those in `maybe`, or in the right side of `and` or `or`, only as a maximum."""
         most = len(self.elements(evaluated)) + again
         right = tuple(operation.right for operation in s.find(evaluated, s.Binary) if operation.op in LOGICAL)
@@ -125,21 +125,21 @@ class Accesses(WordModel):
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
         """Count the test of a `while`."""
-        return self._named(loop.condition, ()) if isinstance(loop, s.While) else FREE
+        return self._count_named(loop.condition, ()) if isinstance(loop, s.While) else FREE
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
         copied = statement.value is not None and self._module.is_view(statement.value)
-        return nest(FREE, self.words(2 if copied else 1), extents, facts)
+        return nest_cost(FREE, self.words(2 if copied else 1), extents, facts)
 
 
-FEW = 8
+MAX_CACHED_LINES = 8
 """The maximum number of lines of a call that stay in cache."""
 Rows = Mapping[s.Algorithm, frozenset[str]]
 """The arrays of each algorithm whose neighbours in a row are neighbours in memory."""
 
 
-APART = (s.Call, s.Slice, s.ArrayType, s.Reshape)
+WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 """Calls and accesses to whole arrays: loops that contain them retain no lines."""
 
 
@@ -159,7 +159,7 @@ class _Walk:
     first: int
 
 
-class Streamed(WordModel):
+class StreamedAccesses(WordModel):
     """Counts L for an access, 1 for one that a loop walks along, and 2*L - 2 for the ends of a walk.
 
     `lines` is the maximum of lines kept at a time. `sharing` selects the loops that keep lines; `nested` tells
@@ -184,7 +184,7 @@ class Streamed(WordModel):
         for algorithm in algorithms:
             self._own = rows[algorithm]
             self._offsets = frozenset(x.name for x in algorithm.parameters if isinstance(x.type, s.OffsetsType))
-            self._block(algorithm.body)
+            self._prepare_block(algorithm.body)
 
     # Costs that the derivation asks for
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
@@ -201,53 +201,53 @@ class Streamed(WordModel):
         """Count the cost of each entry of a row, and of the ends of a row."""
         words, ends = self._fills[statement]
         *outer, row = extents
-        each = repeated(self.words(words), row).then(self.words(ends), facts)
-        return nest(FREE, each, outer, facts)
+        each = repeat_tally(self.words(words), row).then(self.words(ends), facts)
+        return nest_cost(FREE, each, outer, facts)
 
     # Costs that are prepared, algorithm by algorithm
-    def _block(self, body: tuple[s.Stmt, ...]) -> None:
+    def _prepare_block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
-            self._prepare(statement)
+            self._prepare_statement(statement)
 
-    def _prepare(self, statement: s.Stmt) -> None:
+    def _prepare_statement(self, statement: s.Stmt) -> None:
         again = statement.revisited if isinstance(statement, s.Simple) else ()
-        self._before[statement] = self._words((*s.evaluated(statement), *again))
+        self._before[statement] = self._unwalked_words((*s.list_evaluated(statement), *again))
         match statement:
-            case s.Loop() if self._shares(statement):
-                self._walked_along(statement)
-            case s.Invoke(call=call) if self._sharing and (words := self._few(call)) is not None:
+            case s.Loop() if self._keeps_lines(statement):
+                self._prepare_walks(statement)
+            case s.Invoke(call=call) if self._sharing and (words := self._small_call_words(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
             case s.Local() | s.Assign() if self._module.filled(statement) is not None:
-                self._fill(statement)
+                self._prepare_fill(statement)
             case _:
                 # No loop walks, fills or keeps lines here: each element that is named costs a line.
                 if isinstance(statement, s.While):
-                    self._each[statement] = self._words(statement.condition)
-                for block in s.blocks(statement):
-                    self._block(block)
+                    self._each[statement] = self._unwalked_words(statement.condition)
+                for block in s.list_blocks(statement):
+                    self._prepare_block(block)
 
-    def _shares(self, loop: s.Loop) -> bool:
+    def _keeps_lines(self, loop: s.Loop) -> bool:
         """Test whether a loop keeps the lines that it walks along."""
-        nested = self._nesting and loop.step is None and not any(s.find(loop.body, *APART))
+        nested = self._nesting and loop.step is None and not any(s.find(loop.body, *WHOLE_ARRAY_NODES))
         return nested or (self._sharing and _is_innermost(loop))
 
-    def _words(self, part: object) -> int:
+    def _unwalked_words(self, part: object) -> int:
         return self._line * sum(1 for element in self.elements(part) if format_expression(element) not in self._walked)
 
-    def _fill(self, statement: s.Local | s.Assign) -> None:
-        views = filter(self._module.is_view, s.evaluated(statement))
-        walked = [in_rows(view, self._own) for view in views]
+    def _prepare_fill(self, statement: s.Local | s.Assign) -> None:
+        views = filter(self._module.is_view, s.list_evaluated(statement))
+        walked = [has_contiguous_rows(view, self._own) for view in views]
         if isinstance(statement, s.Local):
             walked.append(_is_by_rows(statement.type))
         along = sum(walked) if self._sharing else 0
         self.lines = max(self.lines, along + 1)
         self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
 
-    def _few(self, call: s.Call) -> int | None:
+    def _small_call_words(self, call: s.Call) -> int | None:
         """The words of the lines that a call touches, if its sizes are small numbers; else None."""
         target = self._module.targets.get(call)
-        if not isinstance(target, s.Algorithm) or target.result is not None or recurses(self._module, target):
+        if not isinstance(target, s.Algorithm) or target.result is not None or is_recursive(self._module, target):
             return None
         if any(local_arrays(self._module, target)):
             return None
@@ -258,17 +258,19 @@ class Streamed(WordModel):
             if not extents or len(extents) < len(shape):
                 return None
             *outer, row = extents
-            total += prod(outer) * (row + 2 * self._line - 2 if in_rows(argument, self._own) else row * self._line)
-        return total if total <= FEW * self._line else None
+            total += prod(outer) * (
+                row + 2 * self._line - 2 if has_contiguous_rows(argument, self._own) else row * self._line
+            )
+        return total if total <= MAX_CACHED_LINES * self._line else None
 
-    def _walked_along(self, loop: s.Loop) -> None:
+    def _prepare_walks(self, loop: s.Loop) -> None:
         """Prepare a loop that keeps lines; walks that an outer loop began continue.
 
         Walks that inner loops continue from iteration to iteration begin with this loop.
         """
-        new, going, walked = self._walks(loop), self._on, self._walked
+        new, going, walked = self._find_walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
-        on = {inner: self._walks(inner, loop) for inner in loop.body if self._goes_on(inner, loop)}
+        on = {inner: self._find_walks(inner, loop) for inner in loop.body if self._continues_walk(inner, loop)}
         begun = [new[name] for name in new.keys() - before] + [walk for walks in on.values() for walk in walks.values()]
         self.nested = self.nested or (bool(begun) and not _is_innermost(loop))
         self._on = {**going, **{inner: frozenset(walks) for inner, walks in on.items()}}
@@ -278,11 +280,11 @@ class Streamed(WordModel):
         self.lines = max(self.lines, self._held)
         self._before[loop] += sum(walk.first + 2 * self._line - 2 for walk in begun)
         self._each[loop] = sum(walk.words for walk in new.values())
-        self._block(loop.body)
+        self._prepare_block(loop.body)
         self._held -= held
         self._on, self._walked = going, walked
 
-    def _goes_on(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
+    def _continues_walk(self, inner: s.Stmt, loop: s.Loop) -> TypeGuard[s.Loop]:
         """Test whether an inner loop continues in each outer iteration at its last position, over segments."""
         if not isinstance(inner, s.Loop) or not _is_innermost(inner) or inner.down or loop.down:
             return False
@@ -295,15 +297,18 @@ class Streamed(WordModel):
             case _:
                 return False
 
-    def _walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
+    def _find_walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
         """Find elements with spatial locality: adjacent to the element of the previous iteration, or equal to it."""
-        changing = s.set_names(around or loop)
+        changing = s.find_set_names(around or loop)
         inner = (child for child in loop.body if isinstance(child, s.Loop))
-        parts = (*_always(loop.body), *(part for child in inner for part in (child.lo, child.hi, *_always(child.body))))
+        parts = (
+            *_always_evaluated(loop.body),
+            *(part for child in inner for part in (child.lo, child.hi, *_always_evaluated(child.body))),
+        )
         steady = [node for part in parts for node in s.nodes(part)]
-        counters = {} if around or not _is_innermost(loop) else _counters(loop.body)
+        counters = {} if around or not _is_innermost(loop) else _unit_counters(loop.body)
         result: dict[str, _Walk] = {}
-        for element, counter in self._moving(loop, changing):
+        for element, counter in self._moved_elements(loop, changing):
             if counter == loop.variable and element in steady:
                 result[format_expression(element)] = _Walk(1, 0)
             elif counter in counters:
@@ -311,7 +316,7 @@ class Streamed(WordModel):
                 result[format_expression(element)] = _Walk(counters[counter], 1)
         return result
 
-    def _moving(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
+    def _moved_elements(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
         """Yield the row elements that a single integer moves, with its name."""
         for element in s.find(loop.body, s.Element):
             if element.array in self._own - changing:
@@ -320,7 +325,7 @@ class Streamed(WordModel):
                     yield element, counter
 
 
-class Made(WordModel):
+class LocalArrayWords(WordModel):
     """Counts the words of local arrays, each rounded up to whole lines, and nothing else.
 
     Arrays that each iteration of a loop creates again count once, if it does not affect their shapes.
@@ -331,9 +336,9 @@ class Made(WordModel):
         self._line = line
         self._at: dict[s.Stmt, list[s.ArrayType]] = {}
         for algorithm in algorithms:
-            self._place(algorithm.body, frozenset())
+            self._place_arrays(algorithm.body, frozenset())
 
-    def _place(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
+    def _place_arrays(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
         """Assign each array to the outermost loop that does not affect its shape, or to its declaration."""
         for statement in body:
             inside = before
@@ -341,7 +346,7 @@ class Made(WordModel):
                 case s.Local(type=s.ArrayType() as type_) if statement not in before:
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
-                    changing = s.set_names(statement)
+                    changing = s.find_set_names(statement)
                     made = s.find(statement.body, s.Local)
                     arrays = {local: local.type for local in made if isinstance(local.type, s.ArrayType)}
                     still = {x: of for x, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
@@ -350,8 +355,8 @@ class Made(WordModel):
                 case _:
                     # No other statement makes an array itself, nor is repeated.
                     pass
-            for block in s.blocks(statement):
-                self._place(block, inside)
+            for block in s.list_blocks(statement):
+                self._place_arrays(block, inside)
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         total = FREE
@@ -359,7 +364,7 @@ class Made(WordModel):
             try:
                 words = reduce(mul, (static_value(extent, scope) for extent in type_.shape))
             except NotStaticError as problem:
-                return unknown(f"declared cost: {problem.reason}", statement.span)
+                return unknown_cost(f"declared cost: {problem.reason}", statement.span)
             total = total.then(self.words(words + (self._line - 1)), scope.facts)
         return total
 
@@ -367,9 +372,9 @@ class Made(WordModel):
         return FREE
 
 
-def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
+def contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
     """Find the arrays whose views in all calls have contiguous rows; the first algorithm has whole arrays."""
-    dense = {algo: frozenset(_in_rows(algo)) for algo in reached}
+    dense = {algo: frozenset(_arrays_by_rows(algo)) for algo in reached}
     while True:
         apart = {
             (target, parameter.name)
@@ -377,14 +382,14 @@ def rows(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
             for call in s.find(algo.body, s.Call)
             if isinstance(target := module.targets.get(call), s.Algorithm)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
-            if parameter.name in dense[target] and not in_rows(argument, dense[algo])
+            if parameter.name in dense[target] and not has_contiguous_rows(argument, dense[algo])
         }
         if not apart:
             return dense
         dense = {algo: frozenset(name for name in names if (algo, name) not in apart) for algo, names in dense.items()}
 
 
-def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
+def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
     """Test whether a view has contiguous rows of an array among the names."""
     match view:
         case s.Name(id=name):
@@ -392,12 +397,12 @@ def in_rows(view: s.Expr, names: frozenset[str]) -> bool:
         case s.Element(array=name, subscripts=(*_, s.Slice(step=None))):
             return name in names
         case s.Reshape(base=base):
-            return in_rows(base, names)
+            return has_contiguous_rows(base, names)
         case _:
             return False
 
 
-def _in_rows(algorithm: s.Algorithm) -> Iterator[str]:
+def _arrays_by_rows(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
     for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
         if isinstance(node, s.Parameter | s.Local) and _is_by_rows(node.type):
@@ -411,31 +416,31 @@ def _is_by_rows(type_: s.Type) -> bool:
 
 def _is_innermost(loop: s.Loop) -> bool:
     """Test whether a loop steps by 1 and contains neither loops, calls nor whole arrays."""
-    return loop.step is None and not any(s.find(loop.body, s.Loop, s.While, *APART))
+    return loop.step is None and not any(s.find(loop.body, s.Loop, s.While, *WHOLE_ARRAY_NODES))
 
 
-def _always(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
+def _always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
     """Yield parts of a body that are executed whenever it is."""
     for statement in body:
         # Leaving an access out only weakens the bound.
         if isinstance(statement, s.Simple):
-            yield from s.evaluated(statement)
+            yield from s.list_evaluated(statement)
         elif isinstance(statement, s.If) and (condition := statement.branches[0].condition) is not None:
-            yield _first(condition)
+            yield _always_evaluated_part(condition)
 
 
-def _first(condition: s.Node) -> s.Node:
+def _always_evaluated_part(condition: s.Node) -> s.Node:
     """The part of a condition that is always evaluated."""
     match condition:
         case s.Binary(op="and" | "or", left=left):
-            return _first(left)
+            return _always_evaluated_part(left)
         case s.Unary(operand=operand):
-            return _first(operand)
+            return _always_evaluated_part(operand)
         case _:
             return condition
 
 
-def _counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
+def _unit_counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """The integers that a body moves by 1 in a single direction, with the maximum number of moves."""
     moves: dict[str, list[int | None]] = {}
     for statement in s.find(body, s.Simple):

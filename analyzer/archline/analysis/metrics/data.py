@@ -34,7 +34,7 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
     """
     # Integers of this block that no later statement assigns.
     own = {statement.integer for statement in before if statement.integer}
-    settled = own - s.set_names(tuple(rest)).union(MACHINE_SYMBOLS)
+    settled = own - s.find_set_names(tuple(rest)).union(MACHINE_SYMBOLS)
     names = sorted(name for name in settled & s.names(facts) if name not in scope.values)
     for name in names:
         scope = scope.with_value(name, Poly.symbol(name)).with_facts(scope.facts.with_symbol(name))
@@ -42,11 +42,11 @@ def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequ
     for fact in facts if names else ():
         for value in implied_constraints(fact, replace(scope, reads_offsets=True)):
             for name in names:
-                scope = scope.with_facts(_learned(value, name, scope.facts))
+                scope = scope.with_facts(_with_linear_bound(value, name, scope.facts))
     return scope
 
 
-def _learned(value: Poly, name: str, facts: Facts) -> Facts:
+def _with_linear_bound(value: Poly, name: str, facts: Facts) -> Facts:
     """Add to facts a nonnegative value that is linear in an integer, with a number or power of two as factor."""
     parts = value.coefficients(Symbol(name))
     if set(parts) - {0, 1} or 1 not in parts or len(parts[1].terms) != 1:
@@ -68,7 +68,7 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
 
     def bound_amount(amount: Amount) -> Amount:
         for name in sorted(scope.settled):
-            amount = _without(amount, name, scope.facts)
+            amount = _bound_integer(amount, name, scope.facts)
         return amount
 
     def bound_path(path: MaxPlusMap) -> MaxPlusMap:
@@ -82,10 +82,13 @@ def without_settled(tally: Tally, scope: Scope) -> Tally:
     return tally.map(bound_amount, bound_path)
 
 
-def _without(amount: Amount, name: str, facts: Facts) -> Amount:
+def _bound_integer(amount: Amount, name: str, facts: Facts) -> Amount:
     if isinstance(amount, UnknownAmount) or name not in amount.lower.names | amount.upper.names:
         return amount
-    lower, upper = _bounded(amount.lower, name, facts, False), _bounded(amount.upper, name, facts, True)
+    lower, upper = (
+        _bound_without_integer(amount.lower, name, facts, False),
+        _bound_without_integer(amount.upper, name, facts, True),
+    )
     if upper is None:
         return UnknownAmount(f"depends on the data value `{name}`; add an `assume` that bounds it")
     if lower is None or facts.nonnegative(_without_rises(lower, facts)):
@@ -103,22 +106,25 @@ def _without_rises(value: Poly, facts: Facts) -> Poly:
     return value
 
 
-def _bounded(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
+def _bound_without_integer(value: Poly, name: str, facts: Facts, upper: bool) -> Poly | None:
     """Bound a value without an integer: by whole bounds inside logarithms and the like, else term by term."""
     symbol = Symbol(name)
     bounds = facts.bounds[name]
     whole = facts.with_bounds(
-        {**facts.bounds, name: Bounds(tuple(filter(_is_whole, bounds.lower)), tuple(filter(_is_whole, bounds.upper)))}
+        {
+            **facts.bounds,
+            name: Bounds(tuple(filter(_has_no_division, bounds.lower)), tuple(filter(_has_no_division, bounds.upper))),
+        }
     )
 
     def nested_symbol(value: Poly) -> Atom | None:
         return symbol if any(atom != symbol and name in atom.names for atom in value.atoms()) else None
 
     bounded = bound_away(value, nested_symbol, whole, upper)
-    return None if bounded is None else _by_terms(bounded, symbol, facts, upper)
+    return None if bounded is None else _bound_by_terms(bounded, symbol, facts, upper)
 
 
-def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | None:
+def _bound_by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | None:
     total = ZERO
     ends = facts.bounds[symbol.name]
     for monomial, coefficient in value.terms.items():
@@ -129,24 +135,24 @@ def _by_terms(value: Poly, symbol: Symbol, facts: Facts, upper: bool) -> Poly | 
                 total = total + factor
             case 1 if all(facts.nonnegative(Poly.of_atom(atom)) for atom, _ in rest):
                 bounds = ends.upper if upper == (coefficient > 0) else ends.lower
-                terms = [factor * bound for bound in sorted(bounds, key=_is_whole)]
+                terms = [factor * bound for bound in sorted(bounds, key=_has_no_division)]
                 if not terms:
                     return None
-                total = total + next(filter(_is_whole, terms), terms[0])
+                total = total + next(filter(_has_no_division, terms), terms[0])
             case _:
                 return None
     return total
 
 
-def _is_whole(value: Poly) -> bool:
+def _has_no_division(value: Poly) -> bool:
     """Test whether no term is divided by a power."""
     return all(power > 0 for monomial in value.terms for _, power in monomial)
 
 
-_Kinds = type[Atom] | UnionType
+_AtomKinds = type[Atom] | UnionType
 
 
-def at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
+def amount_at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
     """Express a callee's amount at the sizes of a call, with the caller's facts."""
     moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
     if isinstance(moved, UnknownAmount):
@@ -163,7 +169,7 @@ def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amoun
     return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "values that only the data gives", algorithm)
 
 
-def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
+def _without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
     """Replace atoms of given kinds by their least or greatest value."""
     if isinstance(amount, UnknownAmount):
         return amount
@@ -175,15 +181,15 @@ def _without_kinds(kinds: _Kinds, amount: Amount, facts: Facts, what: str, node:
     return KnownAmount(ZERO if lower is None else facts.positive_part(lower), upper)
 
 
-def bound_without(kinds: _Kinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_without(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Bound a value without atoms of given kinds, from above or below; None if no bound is found."""
 
     def first_atom(value: Poly) -> Atom | None:
-        return min((atom for atom in value.atoms() if holds(kinds, atom)), key=str, default=None)
+        return min((atom for atom in value.atoms() if contains_kind(kinds, atom)), key=str, default=None)
 
     return bound_away(value, first_atom, facts, upper)
 
 
-def holds(kinds: _Kinds, atom: Atom) -> bool:
+def contains_kind(kinds: _AtomKinds, atom: Atom) -> bool:
     """Test whether an atom or one inside it is of some kinds."""
-    return isinstance(atom, kinds) or any(holds(kinds, inner) for part in atom.parts for inner in part.atoms())
+    return isinstance(atom, kinds) or any(contains_kind(kinds, inner) for part in atom.parts for inner in part.atoms())

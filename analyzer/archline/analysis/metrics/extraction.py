@@ -13,13 +13,13 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly
 from archline.analysis.metrics.statements import Outcome, Result, Statements
 from archline.analysis.metrics.tally import DerivationStep, Tally
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
 from archline.ir.conditions import MAYBE, assuming_facts, disjunctive_form, negate_condition
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.metrics import CALL
 from archline.records import field, memoised, record, replace
 from archline.recurrences.model import Decision, Equation, SizeFunction, System
@@ -74,7 +74,7 @@ class TooManyCasesError(Exception):
     """The body has more than MAX_CASES paths."""
 
 
-def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
+def enumerate_cases(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list[BodyCase]:
     """List the cases of a body that conditions on sizes distinguish. Raises TooManyCasesError."""
     result: list[BodyCase] = []
     pending = [DecisionPath((), Knowledge(facts))]
@@ -85,11 +85,11 @@ def every_case(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) -> list
         try:
             result.append(follow(way))
         except UndecidedError as undecided:
-            pending.extend(reversed(list(_both_ways(way, undecided))))
+            pending.extend(reversed(list(_split_path(way, undecided))))
     return result
 
 
-def _both_ways(way: DecisionPath, undecided: UndecidedError) -> Iterator[DecisionPath]:
+def _split_path(way: DecisionPath, undecided: UndecidedError) -> Iterator[DecisionPath]:
     branch, scope = undecided.branch, undecided.scope
     assert branch.condition is not None
     before = replace(way.known, facts=scope.facts)
@@ -105,7 +105,7 @@ CostsAt = Callable[[tuple[Poly, ...]], Mapping[str, Amount] | UnknownAmount]
 """The costs of a call as functions of its sizes, by metric and kind, or the reason why they are unknown."""
 
 
-class Bodies(Statements):
+class CaseDerivation(Statements):
     """Derives the cases of a recursive algorithm, with the costs of recursive calls as unknown functions.
 
     Calls of the algorithm itself and of other recursive algorithms become `Applied` atoms. Mutually recursive
@@ -120,7 +120,7 @@ class Bodies(Statements):
         """`applied` has the algorithms whose costs stay functions of their sizes."""
         super().__init__(outer.module, coarse=False, model=outer.model)
         self._algorithm = algorithm
-        self._circle = component(outer.module, algorithm)
+        self._circle = find_component(outer.module, algorithm)
         self._outer = outer
         self._applied = applied
         self._way = DecisionPath((), Knowledge(Facts()))
@@ -135,13 +135,13 @@ class Bodies(Statements):
 
     def cases(self) -> list[BodyCase]:
         """List the cases of the body that conditions on sizes distinguish. Raises TooManyCasesError."""
-        return every_case(declared_scope(self.module, self._algorithm).facts, self._follow)
+        return enumerate_cases(declared_scope(self.module, self._algorithm).facts, self._derive_case)
 
     def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
         """Derive the cases of known paths, which are the same for all metrics."""
-        return list(map(self._follow, ways))
+        return list(map(self._derive_case, ways))
 
-    def _follow(self, way: DecisionPath) -> BodyCase:
+    def _derive_case(self, way: DecisionPath) -> BodyCase:
         scope = declared_scope(self.module, self._algorithm).with_facts(way.known.facts)
         self._way, self._data, self._loops, self._facts = way, {}, 0, scope.facts
         self._unsettled, self._older, self._lets = {}, frozenset(), {}
@@ -159,7 +159,7 @@ class Bodies(Statements):
         return BodyCase(way, facts, closed, steps, tuple(self._data))
 
     @contextmanager
-    def _repeated(self) -> Iterator[None]:
+    def _without_splits(self) -> Iterator[None]:
         """Suspend case splits inside a loop or a mutually recursive algorithm."""
         self._loops += 1
         try:
@@ -171,7 +171,7 @@ class Bodies(Statements):
     def algorithm(self, algorithm: s.Algorithm) -> Result:
         if algorithm not in self._circle:
             return self._outer.algorithm(algorithm)
-        with self._repeated():
+        with self._without_splits():
             return super().algorithm(algorithm)
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
@@ -182,13 +182,13 @@ class Bodies(Statements):
         sizes = self.sizes(call, target, scope)
         signature = self.module.signatures[target]
         names = (*signature.size_names, *signature.indices)
-        arguments = tuple(self._named(scope.facts.simplify(sizes[name]), scope) for name in names)
+        arguments = tuple(self._name_data(scope.facts.simplify(sizes[name]), scope) for name in names)
         costs = applied(arguments)
         if isinstance(costs, UnknownAmount):
             return Tally(gap=costs)
         return self.model.event(CALL).then(self.model.tally(costs), scope.facts)
 
-    def _named(self, value: Poly, scope: Scope) -> Poly:
+    def _name_data(self, value: Poly, scope: Scope) -> Poly:
         """Replace data atoms in a size by symbols."""
 
         def symbol_of_data(atom: Atom) -> Poly | None:
@@ -219,14 +219,14 @@ class Bodies(Statements):
         for name in [integer for integer in self._unsettled if self._last_assigned.get(integer, (0, 0)) <= last]:
             # From here on the integer keeps its value.
             del self._unsettled[name]
-            label = self._label(name)
+            label = self._unused_label(name)
             self._data[label] = None
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(scope.facts.with_symbol(label))
-            scope = self._with_extents(label, following, scope)
-        self._facts = self._facts.with_bounds(self._together(scope.facts))
+            scope = self._with_call_sizes(label, following, scope)
+        self._facts = self._facts.with_bounds(self._merge_bounds(scope.facts))
         return scope
 
-    def _label(self, name: str) -> str:
+    def _unused_label(self, name: str) -> str:
         """Return an unused symbol name for a data-dependent integer; branches may have equal names."""
         label, count = name, 1
         while label in self._data:
@@ -234,7 +234,7 @@ class Bodies(Statements):
             label = f"{name} ({count})"
         return label
 
-    def _together(self, facts: Facts) -> dict[str, Bounds]:
+    def _merge_bounds(self, facts: Facts) -> dict[str, Bounds]:
         """Merge new bounds into those of the case; in a branch on data, only bounds of its own symbols."""
         merged = dict(self._facts.bounds)
         for name, bound in facts.bounds.items():
@@ -248,7 +248,7 @@ class Bodies(Statements):
                 )
         return merged
 
-    def _with_extents(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
+    def _with_call_sizes(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
         """Add the facts that sizes of later calls in the block are valid, which bound a settled integer."""
         facts = scope.facts
         for call in (call for statement in following if isinstance(statement, s.Simple) for call in statement.calls):
@@ -262,56 +262,56 @@ class Bodies(Statements):
         return scope.with_facts(facts)
 
     def let(self, let: s.Let, scope: Scope) -> Outcome:
-        self._lets[let.name] = substituted(let.value, self._lets)
+        self._lets[let.name] = substitute_names(let.value, self._lets)
         return super().let(let, scope)
 
     def loop(self, loop: s.Loop, scope: Scope) -> Outcome:
-        with self._repeated():
+        with self._without_splits():
             return super().loop(loop, scope)
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
-        with self._repeated():
+        with self._without_splits():
             return super().while_loop(loop, scope)
 
     def branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         first, *rest = branches
         if self._loops or first.condition is None:
             return super().branches(branches, scope)
-        holding = self._holding(first.condition, scope)
+        holding = self._indicator_bounds(first.condition, scope)
         if not holding.exact:
-            return self._by_data_branch(branches, scope)
+            return self._derive_data_branches(branches, scope)
         decided = next((decision.taken for decision in self._way.decisions if decision.branch is first), None)
         simplified = scope.facts.simplify(holding.lower)
         if decided is None:
             if not simplified.is_constant:
-                raise UndecidedError(first, simplified, substituted(first.condition, self._lets), scope)
+                raise UndecidedError(first, simplified, substitute_names(first.condition, self._lets), scope)
             decided = bool(simplified)
-        test = self._test(first.condition, scope)
+        test = self._test_cost(first.condition, scope)
         if decided:
             body, children = self.block(first.body, scope)
             return test.then(body, scope.facts), "test, which holds in this case", children
-        other, _, children = self._rest(rest, scope)
+        other, _, children = self._other_branches(rest, scope)
         return test.then(other, scope.facts), "test, which does not hold in this case", children
 
-    def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
-        indicator = super()._holding(condition, scope)
+    def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
+        indicator = super()._indicator_bounds(condition, scope)
         # A settled data-dependent integer has a symbol too.
         by_data = not (indicator.lower.names | indicator.upper.names).isdisjoint(self._data)
         return MAYBE if by_data or not (indicator.exact or self._loops) else indicator
 
-    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+    def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
         """Bind data-dependent integers of a condition to new symbols in its branch, and assume the condition."""
         for name in sorted(s.names(condition)):
             old = next(iter(scope.values[name].names), "") if name in scope.values else ""
             if old not in self._data or scope.values[name] != Poly.symbol(old):
                 continue
-            label, bounds = self._label(name), scope.facts.bounds.get(old, Bounds())
+            label, bounds = self._unused_label(name), scope.facts.bounds.get(old, Bounds())
             self._data[label] = None
             facts = scope.facts.with_symbol(label, bounds.lower, bounds.upper)
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
         return assuming_facts(scope, condition)
 
-    def _by_data_branch(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
+    def _derive_data_branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         """Derive branches that data selects; facts of one branch do not hold in another."""
         outer = self._older
         self._older = frozenset(self._facts.bounds)
@@ -332,12 +332,12 @@ def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
     return result
 
 
-LEAST, MOST = "least ", "most "
+LOWER_PREFIX, UPPER_PREFIX = "least ", "most "
 """Prefixes of the names of lower and upper functions, if data decides part of a cost."""
 
 
 @record(eq=False)
-class Extracted:
+class ExtractedSystems:
     """The system of an algorithm by metric and kind, or the reason for its absence, and the cases for reports.
 
     A metric without a system is 0, or unknown if there is a `gap`.
@@ -362,11 +362,11 @@ class Extracted:
         system = self.system(metric)
         if not isinstance(system, System):
             return None
-        return system.functions[_name(metric, self.algorithm, system.exact, upper)]
+        return system.functions[_function_name(metric, self.algorithm, system.exact, upper)]
 
 
-def _name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool) -> str:
-    side = "" if exact else MOST if upper else LEAST
+def _function_name(metric: str, algorithm: s.Algorithm, exact: bool, upper: bool) -> str:
+    side = "" if exact else UPPER_PREFIX if upper else LOWER_PREFIX
     return f"{side}{metric} of {algorithm.name}"
 
 
@@ -375,51 +375,51 @@ class Extraction:
 
     def __init__(self, outer: Statements) -> None:
         self._outer = outer
-        self._done: dict[s.Algorithm, Extracted] = {}
+        self._done: dict[s.Algorithm, ExtractedSystems] = {}
 
-    def of(self, algorithm: s.Algorithm) -> Extracted:
+    def of(self, algorithm: s.Algorithm) -> ExtractedSystems:
         """Return the systems of a recursive algorithm."""
         if algorithm not in self._done:
-            self._done[algorithm] = self._extract(algorithm)
+            self._done[algorithm] = self._extract_systems(algorithm)
         return self._done[algorithm]
 
-    def _extract(self, algorithm: s.Algorithm) -> Extracted:
+    def _extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         try:
-            first = self._bodies(algorithm, (), split=False).cases()
-            names, ways = self._names(first), [case.way for case in first]
-            cases = tuple(self._bodies(algorithm, names, split=False).along(ways))
-            systems = {metric: self._system(metric, algorithm, cases, split=False) for metric in names}
+            first = self._case_derivation(algorithm, (), split=False).cases()
+            names, ways = self._counted_names(first), [case.way for case in first]
+            cases = tuple(self._case_derivation(algorithm, names, split=False).along(ways))
+            systems = {metric: self._build_system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
-                bounded = tuple(self._bodies(algorithm, names, split=True).along(ways))
+                bounded = tuple(self._case_derivation(algorithm, names, split=True).along(ways))
                 for metric, system in systems.items():
                     if system is None:
-                        systems[metric] = self._system(metric, algorithm, bounded, split=True)
+                        systems[metric] = self._build_system(metric, algorithm, bounded, split=True)
         except TooManyCasesError:
             reason = UnknownAmount(f"`{algorithm.name}` has too many cases to follow", algorithm.span)
-            return Extracted(algorithm, {}, gap=reason)
+            return ExtractedSystems(algorithm, {}, gap=reason)
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
-        return Extracted(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
+        return ExtractedSystems(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
-    def _names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
+    def _counted_names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
         """The metrics and kinds that occur in the body itself, and so in the recursion."""
         found = frozenset[str]().union(*(case.tally.names for case in cases))
         return tuple(sorted(found | set(self._outer.model.expected)))
 
-    def _bodies(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> Bodies:
+    def _case_derivation(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> CaseDerivation:
         """Build the body derivation; if `split`, recursive calls have a lower and an upper function."""
-        circle = component(self._outer.module, algorithm)
+        circle = find_component(self._outer.module, algorithm)
 
         def call_costs(target: s.Algorithm) -> CostsAt | None:
             """Return the costs of calls of the algorithm itself, or of other recursive algorithms; None if inlined."""
             if target is algorithm:
-                return partial(_applied, target, dict.fromkeys(names, not split))
-            if target in circle or not component(self._outer.module, target):
+                return partial(_apply_functions, target, dict.fromkeys(names, not split))
+            if target in circle or not find_component(self._outer.module, target):
                 return None
             extracted = self.of(target)
             if (gap := extracted.gap) is not None:
                 return lambda _: gap
             return partial(
-                _applied,
+                _apply_functions,
                 target,
                 {
                     name: system if isinstance(system, UnknownAmount) else system.exact
@@ -427,9 +427,9 @@ class Extraction:
                 },
             )
 
-        return Bodies(self._outer, algorithm, call_costs)
+        return CaseDerivation(self._outer, algorithm, call_costs)
 
-    def _system(
+    def _build_system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
     ) -> System | UnknownAmount | None:
         """Build the system of a metric; None if an exact one is asked for and data decides."""
@@ -445,7 +445,7 @@ class Extraction:
         signature = module.signatures[algorithm]
         functions: dict[str, SizeFunction] = {}
         for upper in (False, True) if split else (True,):
-            name = _name(metric, algorithm, not split, upper)
+            name = _function_name(metric, algorithm, not split, upper)
             both = zip(cases, valid, strict=True)
             equations = [case.equation(amount.upper if upper else amount.lower) for case, amount in both]
             functions[name] = SizeFunction(
@@ -453,14 +453,14 @@ class Extraction:
                 algorithm,
                 (*signature.size_names, *signature.indices),
                 {size: signature.at_least[size] for size in signature.size_names},
-                self._declared(algorithm),
+                self._declared_facts(algorithm),
                 tuple(equations),
                 algorithm.where,
             )
         return System(metric, functions, not split)
 
     @memoised
-    def _declared(self, algorithm: s.Algorithm) -> Facts:
+    def _declared_facts(self, algorithm: s.Algorithm) -> Facts:
         """The declared facts about sizes, one object for all metrics, which so share its proofs."""
         return declared_scope(self._outer.module, algorithm).facts
 
@@ -474,7 +474,7 @@ class Extraction:
         return result
 
 
-def _applied(
+def _apply_functions(
     target: s.Algorithm, exact: Mapping[str, bool | UnknownAmount], arguments: tuple[Poly, ...]
 ) -> Mapping[str, Amount]:
     """The costs of a call as functions of its sizes: one function if `exact`, else a lower and an upper one."""
@@ -482,7 +482,7 @@ def _applied(
     def applied_amount(metric: str, single: bool | UnknownAmount) -> Amount:
         if isinstance(single, UnknownAmount):
             return single
-        low, high = (a.Applied(_name(metric, target, single, upper), arguments) for upper in (False, True))
+        low, high = (a.Applied(_function_name(metric, target, single, upper), arguments) for upper in (False, True))
         return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
     return {metric: applied_amount(metric, known) for metric, known in exact.items()}

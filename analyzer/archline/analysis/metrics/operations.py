@@ -12,7 +12,7 @@ from typing import Protocol
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.metrics.tally import FREE, Tally, chosen, repeated, unknown
+from archline.analysis.metrics.tally import FREE, Tally, choose_tally, repeat_tally, unknown_cost
 from archline.ir.amounts import UNIT, Amount, exact_amount
 from archline.ir.conditions import indicator_bounds
 from archline.ir.max_plus import SYNC, serial_map
@@ -55,7 +55,7 @@ class CostModel:
     @property
     def expected(self) -> tuple[str, ...]:
         """The metrics in which every recursion is counted; metrics that count its calls come first."""
-        calls = frozenset(self._counting(CALL))
+        calls = frozenset(self._metrics_counting(CALL))
         counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
 
@@ -74,14 +74,14 @@ class CostModel:
     def event(self, event: Event, times: int = 1) -> Tally:
         """Return the cost of an event that happens a number of times in sequence."""
         return self.tally(
-            dict.fromkeys(self._counting(event), UNIT if times == 1 else exact_amount(Poly.constant(times)))
+            dict.fromkeys(self._metrics_counting(event), UNIT if times == 1 else exact_amount(Poly.constant(times)))
         )
 
     def fork(self, depth: Amount) -> Tally:
         """Return the cost that starting a parallel loop's iterations adds to paths."""
-        return self.tally({name: depth for name in self._counting(FORK) if name in self._paths})
+        return self.tally({name: depth for name in self._metrics_counting(FORK) if name in self._paths})
 
-    def _counting(self, event: Event) -> Iterator[str]:
+    def _metrics_counting(self, event: Event) -> Iterator[str]:
         for name, metric in self._metrics.items():
             if metric.counts is not None and metric.counts(event):
                 yield name
@@ -109,14 +109,14 @@ class CostModel:
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Return the cost of a whole-array fill or copy: a loop nest with an event for each iteration."""
-        return nest(self.event(ITERATION), FREE, extents, facts)
+        return nest_cost(self.event(ITERATION), FREE, extents, facts)
 
 
-def nest(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
+def nest_cost(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], facts: Facts) -> Tally:
     """Return the cost of a loop nest; `inside` is the cost of the innermost body."""
     cost = inside
     for extent in reversed(extents):
-        cost = repeated(per_iteration.then(cost, facts), extent)
+        cost = repeat_tally(per_iteration.then(cost, facts), extent)
     return cost
 
 
@@ -150,42 +150,42 @@ class OperationCosts(Protocol):
         """Return the cost of a call of an algorithm or an extern."""
 
 
-def evaluation(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
+def evaluation_cost(expr: s.Expr, scope: Scope, costs: OperationCosts) -> Tally:
     """Return the cost of evaluating an expression once."""
     match expr:
         case s.Integer() | s.Real() | s.Name():
             return FREE
         case s.Unary(operand=operand):
-            return evaluation(operand, scope, costs)
+            return evaluation_cost(operand, scope, costs)
         case s.Binary(op="and" | "or"):
-            return _short_circuit(expr, scope, costs)
+            return _short_circuit_cost(expr, scope, costs)
         case s.Binary(op=op, left=left, right=right):
-            operands = evaluations((left, right), scope, costs)
-            return operands.then(_operator(FLOP_KINDS[op], (left, right), 1, scope, costs.model), scope.facts)
+            operands = total_evaluation_cost((left, right), scope, costs)
+            return operands.then(_operator_cost(FLOP_KINDS[op], (left, right), 1, scope, costs.model), scope.facts)
         case s.Call():
-            return _call(expr, scope, costs)
+            return _call_cost(expr, scope, costs)
         case s.Element(subscripts=subscripts):
-            return _subscripts(subscripts, scope, costs)
+            return _subscript_cost(subscripts, scope, costs)
         case s.Reshape(base=base, shape=shape):
-            return evaluations((base, *shape), scope, costs)
+            return total_evaluation_cost((base, *shape), scope, costs)
 
 
-def evaluations(parts: tuple[s.Expr, ...], scope: Scope, costs: OperationCosts) -> Tally:
+def total_evaluation_cost(parts: tuple[s.Expr, ...], scope: Scope, costs: OperationCosts) -> Tally:
     """Return the cost of evaluating several expressions in sequence."""
     total = FREE
     for part in parts:
-        total = total.then(evaluation(part, scope, costs), scope.facts)
+        total = total.then(evaluation_cost(part, scope, costs), scope.facts)
     return total
 
 
-def _subscripts(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: OperationCosts) -> Tally:
+def _subscript_cost(subscripts: tuple[s.Expr | s.Slice, ...], scope: Scope, costs: OperationCosts) -> Tally:
     total = FREE
     for subscript in subscripts:
         if isinstance(subscript, s.Slice):
             bounds = (subscript.lo, subscript.hi, subscript.step)
-            cost = evaluations(tuple(part for part in bounds if part is not None), scope, costs)
+            cost = total_evaluation_cost(tuple(part for part in bounds if part is not None), scope, costs)
         else:
-            cost = evaluation(subscript, scope, costs)
+            cost = evaluation_cost(subscript, scope, costs)
         total = total.then(cost, scope.facts)
     return total
 
@@ -197,7 +197,7 @@ def kind_of(expr: s.Expr, scope: Scope) -> Kind:
     return scope.element if kind is Kind.ANY else kind
 
 
-def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
+def _operator_cost(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, model: CostModel) -> Tally:
     """Return the cost of `uses` applications of an operator: flops on reals, work on int data, 0 on sizes."""
     kinds = {kind_of(operand, scope) for operand in operands}
     if Kind.REAL in kinds:
@@ -205,32 +205,32 @@ def _operator(kind: str, operands: tuple[s.Expr, ...], uses: int, scope: Scope, 
     return model.event(INT_OPERATION, uses) if Kind.INT in kinds else FREE
 
 
-def update(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
+def update_cost(assign: s.Assign, scope: Scope, model: CostModel) -> Tally:
     """Return the cost of the operation in `+=` and similar assignments; 0 for `=`."""
     if assign.op == "=":
         return FREE
     # Only on a grid may a parameter hold the operator, and there flops are not split by kind.
-    return _operator(FLOP_KINDS.get(assign.op, "add"), (assign.target, assign.value), 1, scope, model)
+    return _operator_cost(FLOP_KINDS.get(assign.op, "add"), (assign.target, assign.value), 1, scope, model)
 
 
-def _call(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
+def _call_cost(call: s.Call, scope: Scope, costs: OperationCosts) -> Tally:
     if call in scope.module.targets:
-        return evaluations(call.arguments, scope, costs).then(costs.call(call, scope), scope.facts)
-    operands = evaluations(call.arguments, scope, costs)
+        return total_evaluation_cost(call.arguments, scope, costs).then(costs.call(call, scope), scope.facts)
+    operands = total_evaluation_cost(call.arguments, scope, costs)
     if call.function == "real_of":
         return operands
     uses = len(call.arguments) - 1 if call.function in ("min", "max") else 1
-    return operands.then(_operator(call.function, call.arguments, uses, scope, costs.model), scope.facts)
+    return operands.then(_operator_cost(call.function, call.arguments, uses, scope, costs.model), scope.facts)
 
 
-def _short_circuit(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:
+def _short_circuit_cost(expr: s.Binary, scope: Scope, costs: OperationCosts) -> Tally:
     """Return the cost of `and` or `or`: the right side is evaluated unless the left side decides."""
-    first = evaluation(expr.left, scope, costs)
-    second = evaluation(expr.right, scope, costs)
+    first = evaluation_cost(expr.left, scope, costs)
+    second = evaluation_cost(expr.right, scope, costs)
     if second is FREE:
         return first
     needed = indicator_bounds(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
-    return first.then(chosen(needed, second, FREE, scope.facts), scope.facts)
+    return first.then(choose_tally(needed, second, FREE, scope.facts), scope.facts)
 
 
 def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, source: str, model: CostModel) -> Tally:
@@ -243,8 +243,8 @@ def declared_amounts(amounts: tuple[tuple[s.Expr, str], ...], scope: Scope, sour
         try:
             amount = exact_amount(static_value(expr, scope))
         except NotStaticError as problem:
-            return unknown(f"declared cost: {problem.reason}", expr.span)
+            return unknown_cost(f"declared cost: {problem.reason}", expr.span)
         if all(coefficient < 0 for coefficient in amount.lower.terms.values()) and scope.facts.positive(-amount.lower):
-            return unknown("a declared cost below 0", expr.span)
+            return unknown_cost("a declared cost below 0", expr.span)
         total = total.then(model.tally(dict.fromkeys(added, amount), frozenset((source,))), scope.facts)
     return total

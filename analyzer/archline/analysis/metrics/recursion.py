@@ -8,37 +8,37 @@ from functools import cached_property, partial
 from itertools import permutations
 from typing import Self
 
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
-from archline.algebra.lp import blamed
+from archline.algebra.lp import append_failures
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.metrics.extraction import Extracted, Extraction
+from archline.analysis.metrics.extraction import ExtractedSystems, Extraction
 from archline.analysis.metrics.relations import may_exceed
-from archline.analysis.metrics.solution import MetricSolution, by_regimes, known_in_sizes
+from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, solution_by_regimes
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope, index_declaration
 from archline.language import syntax as s
-from archline.language.call_graph import reached
+from archline.language.call_graph import traverse_reachable
 from archline.records import memoised, replace
 from archline.recurrences.closed.levels import closed_form
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
-from archline.recurrences.exact.at_call import NotComparableError, at_halves, sizes_of_call, without_halvings
+from archline.recurrences.exact.at_call import NotComparableError, bound_at_foreign_call, remove_halvings, sizes_of_call
 from archline.recurrences.exact.base_cases import (
     always_terminates,
     clamp_lower_bound,
     holds_at_leaves,
+    remove_caps,
+    resolve_maxima_at_call,
     transform_inside_clamp,
-    uncapped,
-    without_maxima,
 )
 from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import explain_recurrence
-from archline.recurrences.exact.indexed import LengthRecurrence, by_distance
-from archline.recurrences.exact.leaves import without_pieces
+from archline.recurrences.exact.indexed import LengthRecurrence, reduce_to_length
+from archline.recurrences.exact.leaves import remove_leaf_counts
 from archline.recurrences.exact.search import SearchInputs, bound_by_components, exact_form, search_bound
 from archline.recurrences.exact.transitions import Foreign
 from archline.recurrences.model import (
@@ -47,7 +47,7 @@ from archline.recurrences.model import (
     Recurrence,
     SizeFunction,
     System,
-    calls,
+    find_calls,
 )
 
 MAX_EFFORT = 6_000_000
@@ -69,14 +69,14 @@ class RecursionSolver:
         self._narrow: dict[SizeFunction, ValueTable] = {}
         self._places: dict[s.Algorithm, PointTable] = {}
 
-    def extracted(self, algorithm: s.Algorithm) -> Extracted:
+    def extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         """Return the recurrences of a recursive algorithm."""
         return self._extraction.of(algorithm)
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
-        extracted, model = self.extracted(algorithm), self._outer.model
-        if (gap := self._unproved(algorithm) or extracted.gap) is not None:
+        extracted, model = self.extract_systems(algorithm), self._outer.model
+        if (gap := self._termination_gap(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         names = [name for name in extracted.systems if model.metric(name).name in model.asked]
@@ -85,13 +85,13 @@ class RecursionSolver:
     def plain(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs with bounds in one expression instead of regimes, which loops sum more easily."""
         costs = self.tally(algorithm)
-        plain = {name: self._plain(algorithm, name, costs.amount(name)) for name in costs.names}
+        plain = {name: self._single_expression(algorithm, name, costs.amount(name)) for name in costs.names}
         return replace(self._outer.model.tally(plain, costs.declared), gap=costs.gap)
 
-    def _plain(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
+    def _single_expression(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
             return amount
-        extracted = self.extracted(algorithm)
+        extracted = self.extract_systems(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
         high = None if most is None else self.everywhere(most, metric, True)
         if least is None or most is None or high is None:
@@ -99,23 +99,23 @@ class RecursionSolver:
         low = self.everywhere(least, metric, False) or ZERO
         if low != high:
             # Sums of capped sizes over a loop are long, and few proofs succeed for them.
-            low, high = uncapped(low, least.facts, upper=False), uncapped(high, most.facts, upper=True)
+            low, high = remove_caps(low, least.facts, upper=False), remove_caps(high, most.facts, upper=True)
         facts = declared_scope(self._outer.module, algorithm).facts
         return KnownAmount(facts.restore(low), facts.restore(high))
 
     @memoised
-    def _unproved(self, algorithm: s.Algorithm) -> UnknownAmount | None:
+    def _termination_gap(self, algorithm: s.Algorithm) -> UnknownAmount | None:
         """The reason why termination is not proved, as then no bound by induction holds; None if it is proved."""
         # The upper function of any metric has all calls; without any function, all costs are unknown.
-        extracted = self.extracted(algorithm)
+        extracted = self.extract_systems(algorithm)
         functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
         function = next(filter(None, functions), None)
         promised = index_declaration(algorithm, declared_scope(self._outer.module, algorithm)).facts
-        missing = "" if function is None else self._missing(function, promised)
+        missing = "" if function is None else self._suggest_declaration(function, promised)
         reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
-        return UnknownAmount(blamed(reason + missing), algorithm.span) if missing else None
+        return UnknownAmount(append_failures(reason + missing), algorithm.span) if missing else None
 
-    def _missing(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
+    def _suggest_declaration(self, function: SizeFunction, promised: Sequence[Poly]) -> str:
         """Suggest a declaration that would prove termination; empty if it is proved."""
         if always_terminates(function, promised):
             return ""
@@ -127,13 +127,13 @@ class RecursionSolver:
     @memoised
     def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         """Return the solution of a metric of a recursive algorithm."""
-        system = self._unproved(algorithm) or self.extracted(algorithm).system(metric)
+        system = self._termination_gap(algorithm) or self.extract_systems(algorithm).system(metric)
         if not isinstance(system, System):
             return MetricSolution(system or NOTHING)
-        solution = self._summed(algorithm, metric) or self._searched(algorithm, metric, system)
+        solution = self._sum_over_kinds(algorithm, metric) or self._solve_once(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
-        if not all(_settled(function, functions) for function in system.functions.values()):
+        if not all(_depends_on_sizes(function, functions) for function in system.functions.values()):
             return solution
         values = self._values_of(metric)
 
@@ -144,11 +144,11 @@ class RecursionSolver:
 
         return replace(solution, ends=bounds_at)
 
-    def _summed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
+    def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum a metric over its kinds, if these are known exactly; else None."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
-        systems = self.extracted(algorithm).systems
+        systems = self.extract_systems(algorithm).systems
         kinds = [self.closed(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
         exact = [
             kind.amount.upper
@@ -159,13 +159,13 @@ class RecursionSolver:
             return None
         return MetricSolution(exact_amount(sum(exact, ZERO)))
 
-    def _searched(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
+    def _solve_once(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
         """Solve the recurrences of a metric, once for equal systems."""
-        same = algorithm, _signature(system)
+        same = algorithm, _system_key(system)
         if same not in self._alike:
             try:
-                with budget(MAX_EFFORT, own=True):
-                    self._alike[same] = self._solved(algorithm, metric)
+                with limit_effort(MAX_EFFORT, own=True):
+                    self._alike[same] = self._solve_metric(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls cannot be compared with its own"
                 self._alike[same] = MetricSolution(
@@ -173,15 +173,15 @@ class RecursionSolver:
                 )
         return self._alike[same]
 
-    def explained(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
+    def describe_recurrence(self, algorithm: s.Algorithm, metric: str, more: int) -> Recurrence | None:
         """Describe the recurrence of a metric for readers, None without one; `more` is what a call adds."""
-        extracted = self.extracted(algorithm)
+        extracted = self.extract_systems(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         if not isinstance(system, System) or lower is None or upper is None:
             return None
-        proofs = self._searched(algorithm, metric, system).proofs
-        least, most = self._by_distance(lower), self._by_distance(upper)
+        proofs = self._solve_once(algorithm, metric, system).proofs
+        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
             return explain_recurrence(system, lower, upper, proofs, more)
         meanings = {most.indices.size: most.indices.distance}
@@ -189,16 +189,16 @@ class RecursionSolver:
 
     def recurrence(self, algorithm: s.Algorithm, metric: str) -> IntegerRecurrence | None:
         """Return the recurrence of a metric for growth derivation; None without a terminating one."""
-        extracted = self.extracted(algorithm)
+        extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
-        if lower is None or upper is None or self._unproved(algorithm) is not None:
+        if lower is None or upper is None or self._termination_gap(algorithm) is not None:
             return None
-        least, most = self._by_distance(lower), self._by_distance(upper)
+        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
             least, most = LengthRecurrence(lower), LengthRecurrence(upper)
 
         def foreign_bounds(above: bool) -> Foreign:
-            return self._foreign(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
+            return self._foreign_bounds(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
 
         return IntegerRecurrence(least.function, most.function, most.indices, foreign_bounds)
 
@@ -215,32 +215,32 @@ class RecursionSolver:
             else:
                 recursive = closed.pieces[-1].upper if upper else closed.pieces[-1].lower
                 fits = holds_at_leaves(function, recursive, upper)
-                self._everywhere[key] = recursive if fits else self._search(function, metric, upper)
+                self._everywhere[key] = recursive if fits else self._search_bound(function, metric, upper)
         return self._everywhere[key]
 
-    def _search(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
-        reduced = self._by_distance(function)
-        with budget(MAX_EFFORT, own=True):
-            given = replace(self._given(metric, reduced.function), capped=capped)
+    def _search_bound(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
+        reduced = self._length_recurrence(function)
+        with limit_effort(MAX_EFFORT, own=True):
+            given = replace(self._search_inputs(metric, reduced.function), capped=capped)
             bound = search_bound(reduced.function, upper, given, everywhere=True)
         return None if bound is None else reduced.restored(bound.value)
 
-    def _uncapped(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
+    def _remove_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
         """Return a bound without maxima, for proofs about powers of two."""
-        plain = uncapped(found, function.facts, upper)
+        plain = remove_caps(found, function.facts, upper)
         if upper or plain == found:
             return plain
         # Levels above leaves fall below 0 at leaves, so that plain terms are tighter from below.
         if function.name not in self._without_caps:
             inside = self._inside.get((function.name, upper), function)
-            self._without_caps[function.name] = self._search(inside, metric, upper, capped=False)
+            self._without_caps[function.name] = self._search_bound(inside, metric, upper, capped=False)
         return self._without_caps[function.name] or plain
 
     @memoised
-    def _by_distance(self, function: SizeFunction) -> LengthRecurrence:
-        return by_distance(function)
+    def _length_recurrence(self, function: SizeFunction) -> LengthRecurrence:
+        return reduce_to_length(function)
 
-    def _at_call(
+    def _bound_at_call(
         self, function: SizeFunction, metric: str, side: BoundSide
     ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
         """Return a function from arguments and facts to the bound of another algorithm's call."""
@@ -252,17 +252,17 @@ class RecursionSolver:
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
             sizes = sizes_of_call(function, arguments)
             if side is not BoundSide.EXACT:
-                form = transform_inside_clamp(form, partial(without_pieces, upper=side is BoundSide.UPPER))
+                form = transform_inside_clamp(form, partial(remove_leaf_counts, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
                 # For powers of two it equals the number of halvings.
-                form = form if side is BoundSide.UPPER else without_halvings(form, function.facts)
-                there = without_maxima(form, sizes, facts)
+                form = form if side is BoundSide.UPPER else remove_halvings(form, function.facts)
+                there = resolve_maxima_at_call(form, sizes, facts)
                 if there is not None:
                     return there
-                form = self._uncapped(function, metric, side is BoundSide.UPPER, form)
+                form = self._remove_maxima(function, metric, side is BoundSide.UPPER, form)
             elif side is BoundSide.LOWER:
                 # Few proofs succeed for it at halves that are rounded up.
-                return facts.simplify(at_halves(form, function.facts, sizes, facts))
+                return facts.simplify(bound_at_foreign_call(form, function.facts, sizes, facts))
             return facts.simplify(form.substitute(sizes))
 
         return bound_at_call
@@ -271,24 +271,24 @@ class RecursionSolver:
         amount = self.closed(function.algorithm, metric).amount
         return self._exact.get(function.name) is not None or (isinstance(amount, KnownAmount) and amount.exact)
 
-    def _given(self, metric: str, function: SizeFunction) -> SearchInputs:
+    def _search_inputs(self, metric: str, function: SizeFunction) -> SearchInputs:
         """Collect the inputs of a search: bounds of other algorithms, and values of the function."""
         functions = self._extraction.systems(metric)
-        foreign = {side: self._foreign(metric, function, side) for side in BoundSide}
+        foreign = {side: self._foreign_bounds(metric, function, side) for side in BoundSide}
         # Metrics share sample points, as their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, PointTable())
-        if not _settled(function, functions):
+        if not _depends_on_sizes(function, functions):
             return SearchInputs(foreign, None, places=places)
         if function is functions[function.name]:
             return SearchInputs(foreign, self._values_of(metric), places=places)
         narrow = self._narrow.setdefault(function, ValueTable({**functions, function.name: function}))
         return SearchInputs(foreign, narrow, places=places)
 
-    def _foreign(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
+    def _foreign_bounds(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
         """The bounds of calls of other algorithms, by function name."""
         functions = self._extraction.systems(metric)
         others = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
-        return {name: self._at_call(called, metric, side) for name, called in others.items()}
+        return {name: self._bound_at_call(called, metric, side) for name, called in others.items()}
 
     def _values_of(self, metric: str) -> ValueTable:
         """Return the table of values of all functions of a metric."""
@@ -296,48 +296,48 @@ class RecursionSolver:
         values.learn(self._extraction.systems(metric))
         return values
 
-    def _side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
+    def _solve_side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
         """Return the closed form of a function in its recursive cases, or a bound of it; None if not found."""
-        inputs = self._given(metric, function)
+        inputs = self._search_inputs(metric, function)
         if not upper and inputs.values is None and self._outer.model.upper_only:
             return None
         if function.name not in self._exact:
             self._exact[function.name] = None if inputs.values is None else exact_form(function, inputs)
         return self._exact[function.name] or search_bound(function, upper, inputs)
 
-    def _solved(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
-        extracted = self.extracted(algorithm)
+    def _solve_metric(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+        extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
         assert upper is not None
-        least, most = self._by_distance(lower), self._by_distance(upper)
+        least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
-            by_indices = self._by_indices(metric, upper)
+            by_indices = self._solve_by_indices(metric, upper)
             if by_indices is not None:
                 return by_indices
             least, most = LengthRecurrence(lower), LengthRecurrence(upper)
-        return self._bounded(metric, least, most, (lower, upper))
+        return self._solve_bounds(metric, least, most, (lower, upper))
 
-    def _bounded(
+    def _solve_bounds(
         self, metric: str, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution:
         """Solve a function and its form with fewer parameters, exactly or by bounds."""
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
-        low = self._side(lower, metric, False)
+        low = self._solve_side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
             value = least.restored(low.value)
-            return replace(by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
-        by_levels = self._by_levels(least, most, whole)
+            return replace(solution_by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
+        by_levels = self._sum_levels(least, most, whole)
         if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
-        high = self._side(upper, metric, True)
-        by_layers = self._by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
+        high = self._solve_side(upper, metric, True)
+        by_layers = self._bound_by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
         if by_layers is not None:
             return by_layers
-        top = self._most(algorithm, metric) if high is None else high.value
+        top = self._limiting_bound(algorithm, metric) if high is None else high.value
         if top is None:
             reason = f"no closed form or bound of the recursion of `{algorithm.name}` was found"
-            return by_levels or MetricSolution(UnknownAmount(blamed(reason), algorithm.span))
+            return by_levels or MetricSolution(UnknownAmount(append_failures(reason), algorithm.span))
         recursive = [equation for equation in lower.equations if equation.recursive]
         bottom = ZERO if low is None else clamp_lower_bound(recursive, low.value)
         proofs = (
@@ -348,9 +348,9 @@ class RecursionSolver:
             if high is None
             else InductionProof.of("<=", high),
         )
-        return replace(by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+        return replace(solution_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
 
-    def _by_levels(
+    def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
         """Sum over the levels of a recursion whose calls multiply all sizes by constants; None for others."""
@@ -363,14 +363,14 @@ class RecursionSolver:
         if low != high:
             proofs = (InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason))
         if below.leaf is None and above.leaf is None:
-            return MetricSolution(known_in_sizes(whole[1].facts, low, high), proofs=proofs)
-        return replace(by_regimes(*whole, low, high), proofs=proofs)
+            return MetricSolution(amount_in_sizes(whole[1].facts, low, high), proofs=proofs)
+        return replace(solution_by_regimes(*whole, low, high), proofs=proofs)
 
-    def _by_layers(
+    def _bound_by_layers(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
         """Bound groups of cases separately, if a joint bound does not have the function's growth; else None."""
-        inputs = self._given(metric, most)
+        inputs = self._search_inputs(metric, most)
         if inputs.values is None or all(bound is not None and bound.steady for bound in known):
             return None
         components = bound_by_components(least, most, known, inputs)
@@ -383,15 +383,17 @@ class RecursionSolver:
             for layer, where in zip(components.layers, components.conditions, strict=True)
             for proof in (InductionProof.of(">=", layer.low, where), InductionProof.of("<=", layer.high, where))
         )
-        return replace(by_regimes(components.least, components.most, low, high), proofs=proofs)
+        return replace(solution_by_regimes(components.least, components.most, low, high), proofs=proofs)
 
-    def _by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
+    def _solve_by_indices(self, metric: str, function: SizeFunction) -> MetricSolution | None:
         """Solve a recursion that moves indices; None if it has none or no form is found."""
-        if len(function.parameters) == len(function.least) or not self.extracted(function.algorithm).exact(metric):
+        if len(function.parameters) == len(function.least) or not self.extract_systems(function.algorithm).exact(
+            metric
+        ):
             return None
         scope = declared_scope(self._outer.module, function.algorithm)
         bounds = indexed.index_bounds(
-            function, index_declaration(function.algorithm, scope), self._given(metric, function).values
+            function, index_declaration(function.algorithm, scope), self._search_inputs(metric, function).values
         )
         if bounds is None:
             return None
@@ -403,9 +405,9 @@ class RecursionSolver:
         else:
             reason = "by induction over the differences of the indices"
             proofs = InductionProof(">=", low, reason=reason), InductionProof("<=", high, reason=reason)
-        return MetricSolution(known_in_sizes(function.facts, low, high), proofs=proofs)
+        return MetricSolution(amount_in_sizes(function.facts, low, high), proofs=proofs)
 
-    def _most(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
+    def _limiting_bound(self, algorithm: s.Algorithm, metric: str) -> Poly | None:
         """Bound a metric by another one: flops and span are at most the work, unless span is declared."""
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
@@ -416,17 +418,17 @@ class RecursionSolver:
         return more.pieces[-1].upper if more.pieces else more.amount.upper
 
 
-def _settled(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
+def _depends_on_sizes(function: SizeFunction, functions: Mapping[str, SizeFunction]) -> bool:
     """Test whether a function and all functions that it calls depend on sizes alone."""
 
     def called_functions(name: str) -> list[str]:
-        return [call.function for equation in functions[name].equations for call in calls(equation.value)]
+        return [call.function for equation in functions[name].equations for call in find_calls(equation.value)]
 
-    names = (function.name, *reached(called_functions, function.name))
+    names = (function.name, *traverse_reachable(called_functions, function.name))
     return not any(equation.data for name in names for equation in functions[name].equations)
 
 
-def _signature(system: System) -> str:
+def _system_key(system: System) -> str:
     """The equations without the metric's name, as several metrics often have equal systems."""
     functions = system.functions.values()
     text = "\n".join(equation.value.key for function in functions for equation in function.equations)
@@ -442,8 +444,8 @@ class Derivation(Statements):
     def recursions(self) -> RecursionSolver:
         return RecursionSolver(self)
 
-    def _guarded(self) -> Self:
-        derivation = super()._guarded()
+    def _with_fewer_guards(self) -> Self:
+        derivation = super()._with_fewer_guards()
         # Recursions are solved again, with the guards bounded.
         vars(derivation).pop("recursions", None)
         return derivation

@@ -25,21 +25,21 @@ from archline.analysis.bounds import Bound, Piece, build_piece
 from archline.analysis.cost import Cost, Costs, ends_at
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, reachable
+from archline.language.call_graph import declared_costs, find_reachable
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import record, replace
 
 
-def related(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
+def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
     """Bound costs by each other: work from below, flops and span from above."""
     metrics = dict(costs.metrics)
     for name, cost in costs.metrics.items():
         limit = METRICS[name].at_most
         if limit is not None and limit in costs.metrics and not may_exceed(name, module, algorithm):
-            metrics[name] = _at_most(cost, costs[limit], facts)
-            metrics[limit] = _at_least(metrics[limit], cost, facts)
-    kinds = {kind: _at_most(cost, metrics["flops"], facts) for kind, cost in costs.flops_by_kind.items()}
+            metrics[name] = _bound_above(cost, costs[limit], facts)
+            metrics[limit] = _bound_below(metrics[limit], cost, facts)
+    kinds = {kind: _bound_above(cost, metrics["flops"], facts) for kind, cost in costs.flops_by_kind.items()}
     return replace(costs, metrics=metrics, flops_by_kind=kinds)
 
 
@@ -48,36 +48,36 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
     definition = METRICS.get(metric)
     if definition is None or definition.at_most in definition.within:
         return False
-    bodies = tuple(called.body for called in (algorithm, *reachable(module, algorithm)))
+    bodies = tuple(called.body for called in (algorithm, *find_reachable(module, algorithm)))
     return any(declared == metric for _, _, declared in declared_costs(module, bodies))
 
 
-def _at_most(cost: Cost, limit: Cost, facts: Facts) -> Cost:
+def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost by one that it never exceeds: as an expression if proved smaller, and at sizes."""
     if cost.exact or cost.upper is None or limit.upper is None:
         return cost
-    upper = limit.upper if not cost.by_case and _proved(cost.upper - limit.upper, facts) else cost.upper
-    return _settled(replace(cost, upper=upper, at_most=(*cost.at_most, limit)))
+    upper = limit.upper if not cost.by_case and _is_proved_nonnegative(cost.upper - limit.upper, facts) else cost.upper
+    return _mark_exact(replace(cost, upper=upper, at_most=(*cost.at_most, limit)))
 
 
-def _at_least(cost: Cost, limit: Cost, facts: Facts) -> Cost:
+def _bound_below(cost: Cost, limit: Cost, facts: Facts) -> Cost:
     """Bound a cost from below by one that never exceeds it: as an expression if proved larger, and at sizes."""
     if cost.exact or cost.lower is None or limit.lower is None:
         return cost
-    lower = limit.lower if not cost.by_case and _proved(limit.lower - cost.lower, facts) else cost.lower
-    return _settled(replace(cost, lower=lower, at_least=(*cost.at_least, limit)))
+    lower = limit.lower if not cost.by_case and _is_proved_nonnegative(limit.lower - cost.lower, facts) else cost.lower
+    return _mark_exact(replace(cost, lower=lower, at_least=(*cost.at_least, limit)))
 
 
-def _settled(cost: Cost) -> Cost:
+def _mark_exact(cost: Cost) -> Cost:
     """Mark a cost as exact if its bounds have become equal."""
     return replace(cost, status="exact") if cost.exact and cost.status == "bounded" else cost
 
 
-def _proved(difference: Poly, facts: Facts) -> bool:
+def _is_proved_nonnegative(difference: Poly, facts: Facts) -> bool:
     return never_negative(difference.substitute(facts.rewrites), facts)
 
 
-def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
+def time_cost(costs: Costs, processors: Poly, name: str) -> Cost:
     """Bound the time of an algorithm on a number of processors, which is written as `name`."""
     work, span = costs["work"], costs["span"]
     metric = f"time({name})"
@@ -85,22 +85,22 @@ def time_on(costs: Costs, processors: Poly, name: str) -> Cost:
     for cost in (work, span):
         if cost.status == "unknown":
             return replace(cost, metric=metric, declared=declared)
-    least, most = _together(_bounds(work), _bounds(span), processors)
+    least, most = _bound_time(_require_bounds(work), _require_bounds(span), processors)
     bounds = _bounds_by_case(work.by_case, span.by_case, processors)
-    ends = _Ends(work, span, processors)
+    ends = _TimeAtPoint(work, span, processors)
     return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, bounds, ends=ends)
 
 
 Bounds = tuple[Poly, Poly]
 
 
-def _bounds(cost: Cost) -> Bounds:
+def _require_bounds(cost: Cost) -> Bounds:
     assert cost.lower is not None
     assert cost.upper is not None
     return cost.lower, cost.upper
 
 
-def _together(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
+def _bound_time(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
     share = processors**-1
     # Serial code takes its time on any number of processors.
     least = span[0] if work[0] == span[0] else a.maximum(work[0] * share, span[0])
@@ -114,14 +114,14 @@ def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors
         return ()
     # The last piece of the shorter list has the sizes of all others of the longer one.
     work, span = ((*pieces, *pieces[-1:] * (len(many) - len(pieces))) for pieces in (work, span))
-    ends = (_together((w.lower, w.upper), (s.lower, s.upper), processors) for w, s in zip(work, span, strict=True))
+    ends = (_bound_time((w.lower, w.upper), (s.lower, s.upper), processors) for w, s in zip(work, span, strict=True))
     pieces = (build_piece(piece.where, *pair, "metric") for piece, pair in zip(many, ends, strict=True))
     return tuple(bound for piece in pieces for bound in piece.bounds)
 
 
-def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
+def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
     """Yield values, one of each group nonnegative if a claim on the time holds; times the processors."""
-    work, span = _bounds(costs["work"]), _bounds(costs["span"])
+    work, span = _require_bounds(costs["work"]), _require_bounds(costs["span"])
     target = as_fractions(claimed) * processors
     if relation in ("==", "<="):
         yield (target - span[1] * processors - work[1],)
@@ -130,7 +130,7 @@ def margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Ite
 
 
 @record
-class _Ends:
+class _TimeAtPoint:
     """Bounds on the time at a point, from those of work and span."""
 
     work: Cost

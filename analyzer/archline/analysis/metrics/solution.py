@@ -6,13 +6,13 @@ from functools import partial
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.reduce import reduced_in_sizes
+from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.bounds import Piece, Region, Written, build_piece
 from archline.analysis.cost import Ends
 from archline.ir.amounts import Amount, KnownAmount, map_known
 from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
-from archline.recurrences.model import Decision, Equation, SizeFunction, among
+from archline.recurrences.model import Decision, Equation, SizeFunction, find_case_conditions
 
 
 @record(eq=False)
@@ -29,15 +29,15 @@ class MetricSolution:
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
 
-def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
+def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly) -> MetricSolution:
     """Combine bounds of the recursive cases with the values of the other cases."""
     facts = least.facts
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_fits(pair, lower) for pair in ends)):
-        return MetricSolution(known_in_sizes(facts, lower, upper))
-    indicators = [_indicator(low.decisions) for low, _ in ends]
+    if same or (lower == upper and all(_has_closed_form(pair, lower) for pair in ends)):
+        return MetricSolution(amount_in_sizes(facts, lower, upper))
+    indicators = [_case_indicator(low.decisions) for low, _ in ends]
     rest = ONE - sum(indicators, ZERO)
     low, high = rest * lower, rest * upper
     for indicator, (first, second) in zip(indicators, ends, strict=True):
@@ -47,32 +47,32 @@ def by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, upper: Poly
 
     def build(indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: Written = tuple) -> Piece:
         # An indicator is 1 in its case, and 0 elsewhere.
-        region, values = Region((facts.restore(indicator - 1),), cases, written), known_in_sizes(facts, low, high)
+        region, values = Region((facts.restore(indicator - 1),), cases, written), amount_in_sizes(facts, low, high)
         return build_piece(region, values.lower, values.upper, "recurrence")
 
     pieces = [
-        build(indicator, (a.facts,), a.value, b.value, partial(among, a.decisions, skipped))
+        build(indicator, (a.facts,), a.value, b.value, partial(find_case_conditions, a.decisions, skipped))
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
     pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
-    known = map_known(KnownAmount(low, high), partial(reduced_in_sizes, facts=facts))
+    known = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
     return MetricSolution(known, tuple(pieces))
 
 
-def _fits(ends: tuple[Equation, Equation], value: Poly) -> bool:
+def _has_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Test whether a case without calls has the closed form of the recursive cases."""
     pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
     differences = (case.facts.simplify(case.value - value) for case in ends)
     return not any(case.facts.simplify(d.substitute(pinned)) for case, d in zip(ends, differences, strict=True))
 
 
-def known_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
+def amount_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
     """Express both bounds in the sizes as the program names them."""
     low = facts.restore(lower)
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
 
 
-def _indicator(decisions: tuple[Decision, ...]) -> Poly:
+def _case_indicator(decisions: tuple[Decision, ...]) -> Poly:
     product = ONE
     for decision in decisions:
         product = product * (decision.indicator if decision.taken else ONE - decision.indicator)

@@ -10,33 +10,40 @@ from functools import partial
 from typing import Protocol, Self
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.reduce import reduced_in_sizes
-from archline.analysis.metrics.data import at_sizes, closed_amount, with_assumed, without_settled
-from archline.analysis.metrics.operations import STANDARD, CostModel, declared_amounts, evaluation, evaluations, update
-from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, chosen, repeated, unknown
+from archline.algebra.reduce import reduce_in_sizes
+from archline.analysis.metrics.data import amount_at_sizes, closed_amount, with_assumed, without_settled
+from archline.analysis.metrics.operations import (
+    STANDARD,
+    CostModel,
+    declared_amounts,
+    evaluation_cost,
+    total_evaluation_cost,
+    update_cost,
+)
+from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, choose_tally, repeat_tally, unknown_cost
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, KnownAmount, map_known, scale_amount, up_to
+from archline.ir.amounts import NOTHING, Amount, KnownAmount, amount_up_to, map_known, scale_amount
 from archline.ir.conditions import assuming_facts, indicator_bounds, is_summable, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
     IterationRange,
     bound_over_loop,
+    compose_iterations,
     data_range,
     extent_range,
     extent_value,
     fork_depth,
     fork_depth_by_data,
     int_range,
-    serial_path,
     static_range,
 )
 from archline.ir.scope import NotStaticError, Scope, floor_of_bound, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 from archline.language.visitor import StatementVisitor
@@ -50,7 +57,7 @@ MAX_ROUGH_PRODUCTS = 40_000
 """The effort for a bound of a loop without its guards, in addition to the exact count."""
 MAX_TERMS, MAX_PASSED = 8, 4
 """The number of terms above which a loop is tried inside others of its nest, and the maximum of loops to pass."""
-GUARDS: tuple[Callable[[Poly, Scope], bool], ...] = (
+GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
     is_summable,
     lambda taken, scope: False,
@@ -78,7 +85,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         """
         self.module = module
         self.model = model
-        self._counts: tuple[Callable[[Poly, Scope], bool], ...] = GUARDS[-1:] if coarse else GUARDS
+        self._counts: tuple[Callable[[Poly, Scope], bool], ...] = GUARD_FILTERS[-1:] if coarse else GUARD_FILTERS
         self._done: dict[s.Algorithm, Result] = {}
         self._open: set[s.Algorithm] = set()
         self._guards: list[s.Node] = []
@@ -101,28 +108,28 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return self._done[algorithm]
         if algorithm in self._open:
             reason = f"`{algorithm.name}` takes part in a recursion of several algorithms that is not followed"
-            return unknown(reason, algorithm.span), ()
-        if self._solves and component(self.module, algorithm):
+            return unknown_cost(reason, algorithm.span), ()
+        if self._solves and find_component(self.module, algorithm):
             result: Result = self.recursions.tally(algorithm), ()
         else:
             self._open.add(algorithm)
             try:
-                result = self._derive(algorithm)
+                result = self._derive_body(algorithm)
             finally:
                 self._open.discard(algorithm)
         self._done[algorithm] = result
         return result
 
-    def _derive(self, algorithm: s.Algorithm) -> Result:
+    def _derive_body(self, algorithm: s.Algorithm) -> Result:
         try:
             scope = declared_scope(self.module, algorithm)
             tally, steps = self.block(algorithm.body, scope)
         except OutOfBudgetError:
             raise
         except TooComplexError as problem:
-            return unknown(str(problem), algorithm.span), ()
+            return unknown_cost(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
-        shortest = partial(reduced_in_sizes, facts=scope.facts)
+        shortest = partial(reduce_in_sizes, facts=scope.facts)
         return closed.ended(lambda amount: map_known(closed_amount(amount, scope.facts, algorithm), shortest)), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
@@ -136,11 +143,11 @@ class Statements(StatementVisitor[Scope, Outcome]):
         sizes = self.sizes(call, target, scope)
         facts = scope.facts
         varies = any(not value.names <= scope.fixed for value in sizes.values())
-        if self._solves and varies and component(self.module, target):
+        if self._solves and varies and find_component(self.module, target):
             body = self.recursions.plain(target)
 
         def at_call(amount: Amount) -> Amount:
-            return at_sizes(amount, sizes, facts, call)
+            return amount_at_sizes(amount, sizes, facts, call)
 
         return self.model.event(CALL).then(body.ended(at_call), facts)
 
@@ -149,7 +156,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
-            expr = bound or self._viewed(call, name, signature)
+            expr = bound or self._view_extent(call, name, signature)
             try:
                 if expr is None:
                     raise NotStaticError("it depends on the data", call)
@@ -160,7 +167,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if ends is None else ends[1]))
         return sizes
 
-    def _viewed(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
+    def _view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
         """The extent of the argument that gives a size, if it is a view with data-dependent bounds."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
@@ -197,13 +204,17 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return scope_after(statement, scope)
 
     def let(self, let: s.Let, scope: Scope) -> Outcome:
-        return evaluation(let.value, scope, self), "let", ()
+        return evaluation_cost(let.value, scope, self), "let", ()
 
     def local(self, local: s.Local, scope: Scope) -> Outcome:
-        return self._stored(local, scope), "operators of the right side", ()
+        return self._storing_cost(local, scope), "operators of the right side", ()
 
     def assign(self, assign: s.Assign, scope: Scope) -> Outcome:
-        return self._stored(assign, scope).then(update(assign, scope, self.model), scope.facts), "operators", ()
+        return (
+            self._storing_cost(assign, scope).then(update_cost(assign, scope, self.model), scope.facts),
+            "operators",
+            (),
+        )
 
     def sync(self, sync: s.Sync, scope: Scope) -> Outcome:
         return self.model.sync, "sync", ()
@@ -216,22 +227,22 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return FREE, "", ()
 
     def communicate(self, statement: s.Communicate, scope: Scope) -> Outcome:
-        return unknown("nothing is sent on one processor", statement.span), "", ()
+        return unknown_cost("nothing is sent on one processor", statement.span), "", ()
 
     def split(self, split: s.Split, scope: Scope) -> Outcome:
-        return unknown("nothing is sent on one processor", split.span), "", ()
+        return unknown_cost("nothing is sent on one processor", split.span), "", ()
 
     def simple(self, statement: s.SimpleStmt, scope: Scope) -> Outcome:
-        return evaluations(s.evaluated(statement), scope, self), "operators", ()
+        return total_evaluation_cost(s.list_evaluated(statement), scope, self), "operators", ()
 
     def invoke(self, invoke: s.Invoke, scope: Scope) -> Outcome:
         call = invoke.call
-        cost = evaluation(call, scope, self)
+        cost = evaluation_cost(call, scope, self)
         rule = f"{'spawn' if invoke.spawned else 'call'}: 1 + {call.function}"
         if not invoke.spawned:
             return cost, rule, ()
         # Only the call itself runs in parallel with what follows; its arguments are evaluated before the fork.
-        arguments = evaluations(call.arguments, scope, self)
+        arguments = total_evaluation_cost(call.arguments, scope, self)
         before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)
         forked = {
@@ -240,9 +251,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
 
-    def _stored(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
+    def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
         """Return the cost of a value evaluated once, then stored, in every element of a filled array."""
-        cost = evaluations(s.evaluated(statement), scope, self)
+        cost = total_evaluation_cost(s.list_evaluated(statement), scope, self)
         shape = self.module.filled(statement)
         if shape is None:
             return cost
@@ -250,7 +261,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         for extent in shape:
             amount = extent_range(extent, scope)
             if amount is None:
-                return unknown("the extent of a whole-array assignment: it depends on the data", extent.span)
+                return unknown_cost("the extent of a whole-array assignment: it depends on the data", extent.span)
             extents.append(amount)
         return cost.then(self.model.fill(statement, extents, scope.facts), scope.facts)
 
@@ -259,27 +270,27 @@ class Statements(StatementVisitor[Scope, Outcome]):
         bounds = FREE
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
-                bounds = bounds.then(evaluation(part, scope, self), scope.facts)
+                bounds = bounds.then(evaluation_cost(part, scope, self), scope.facts)
         try:
-            total, children = self._nearest(loop, scope)
+            total, children = self._derive_loop(loop, scope)
             rule = f"sum over {loop.variable} of (1 + body)"
         except NotStaticError as problem:
-            total, children = self._by_data(loop, problem, scope)
+            total, children = self._derive_data_loop(loop, problem, scope)
             rule = f"iterations known from the data, over {loop.variable} of (1 + body)"
         return bounds.then(total, scope.facts), rule, children
 
-    def _nearest(self, loop: s.Loop, scope: Scope) -> Result:
+    def _derive_loop(self, loop: s.Loop, scope: Scope) -> Result:
         """Derive the cost of a loop, by the tighter of two bounds if guards are not counted exactly."""
         before = len(self._guards)
-        total, children = self._counted(loop, scope)
+        total, children = self._count_loop(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:
             if not total.known:
-                return total.within(self._guarded()._nearest(loop, scope)[0], scope.facts), children
-            with suppress(OutOfBudgetError), budget(MAX_ROUGH_PRODUCTS):
-                total = total.within(self._guarded()._nearest(loop, scope)[0], scope.facts)
+                return total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts), children
+            with suppress(OutOfBudgetError), limit_effort(MAX_ROUGH_PRODUCTS):
+                total = total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts)
         return total, children
 
-    def _guarded(self) -> Self:
+    def _with_fewer_guards(self) -> Self:
         """Return a derivation that counts fewer guards, and bounds the rest by never and always."""
         if self._rough is None:
             self._rough = copy(self)
@@ -294,34 +305,34 @@ class Statements(StatementVisitor[Scope, Outcome]):
     @property
     def ungoverned(self) -> Self:
         """A derivation that counts no guard: guarded code is bounded by never and always executed."""
-        return self._guarded().ungoverned if self.counts_guards else self
+        return self._with_fewer_guards().ungoverned if self.counts_guards else self
 
-    def _counted(self, loop: s.Loop, scope: Scope) -> Result:
+    def _count_loop(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = self.iterations(loop, scope)
         inner = scope.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body, steps = self.block(loop.body, inner)
         children = tuple(replace(step, counter=iterations.counter) for step in steps)
-        test = self._iteration(loop, inner)
+        test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
         if loop.parallel:
             side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
-            return tally.map(iterations.sum, lambda path: serial_path(path, iterations))
+            return tally.map(iterations.sum, lambda path: compose_iterations(path, iterations))
 
         total = sum_over_iterations(once)
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Each iteration costs its test, whatever the lower bound of its body is.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
         if total.known and total.length > MAX_TERMS:
-            with suppress(OutOfBudgetError, NotStaticError), budget(MAX_ROUGH_PRODUCTS):
-                swapped = self._interchanged(loop, scope)
+            with suppress(OutOfBudgetError, NotStaticError), limit_effort(MAX_ROUGH_PRODUCTS):
+                swapped = self._interchanged_cost(loop, scope)
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
         return total, children
 
-    def _interchanged(self, loop: s.Loop, scope: Scope) -> Tally | None:
+    def _interchanged_cost(self, loop: s.Loop, scope: Scope) -> Tally | None:
         """Return the exact cost of a perfect nest with its outer loop moved inwards past independent loops.
 
         None if no loop can be passed, or the moved loop bounds no inner range, or the cost is not exact in that
@@ -352,34 +363,36 @@ class Statements(StatementVisitor[Scope, Outcome]):
         inside = copy(self)
         inside._sunk |= {loop.span}
         inside._untested = self._untested.union(level.span for level in passed).difference((loop.span,))
-        total = self._counted(replace(loop, body=tests), scope)[0].then(inside._counted(*order, scope)[0], scope.facts)
+        total = self._count_loop(replace(loop, body=tests), scope)[0].then(
+            inside._count_loop(*order, scope)[0], scope.facts
+        )
         return total if total.exact else None
 
     def iterations(self, loop: s.Loop, scope: Scope) -> IterationRange:
         """Return the range of a loop between sizes. Raises NotStaticError."""
         return static_range(loop, scope)
 
-    def _iteration(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
+    def _iteration_cost(self, loop: s.Loop | s.While, scope: Scope) -> Tally:
         if loop.span in self._untested:
             return FREE
         return self.model.event(ITERATION).then(self.model.iteration(loop), scope.facts)
 
-    def _by_data(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
+    def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
         range_ = data_range(loop, scope)
         if range_ is None:
-            return unknown(f"the bounds of this loop: {problem.reason}", loop.span), ()
+            return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        total, children = self._each_anywhere(loop, trips, known)
+        total, children = self._any_iteration_cost(loop, trips, known)
         if not total.known:
             # Without a value for the loop variable, guards on it count as decided by the data.
-            other, children = self._each_anywhere(loop, trips, scope.without_value(loop.variable))
+            other, children = self._any_iteration_cost(loop, trips, scope.without_value(loop.variable))
             total = total.within(other, scope.facts)
         return total, children
 
-    def _each_anywhere(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
+    def _any_iteration_cost(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         body, children = self.block(loop.body, scope)
 
         def without_variable(amount: Amount) -> Amount:
@@ -393,25 +406,25 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 else replace(path, advance=without_variable(path.advance), finish=finish)
             )
 
-        once = self._iteration(loop, scope).then(body, scope.facts).map(without_variable, free_path)
+        once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
             side_by_side = once.map(
-                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(up_to(path.finish))
+                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(amount_up_to(path.finish))
             )
             return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
-        return repeated(once, trips), children
+        return repeat_tally(once, trips), children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
-        test = self._test(loop.condition, scope)
+        test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:
             limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
-            return unknown(f"the bound of this while: {problem.reason}", loop.span), "", children
+            return unknown_cost(f"the bound of this while: {problem.reason}", loop.span), "", children
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
-        once = self._iteration(loop, scope).then(body, scope.facts).then(test, scope.facts)
+        once = self._iteration_cost(loop, scope).then(body, scope.facts).then(test, scope.facts)
         return (
-            test.then(repeated(once, trips), scope.facts),
+            test.then(repeat_tally(once, trips), scope.facts),
             "test + at most this many (1 + body + test)",
             children,
         )
@@ -423,31 +436,31 @@ class Statements(StatementVisitor[Scope, Outcome]):
             tally, children = self.block(first.body, scope)
             return tally, "else", children
         facts = scope.facts
-        test = self._test(first.condition, scope)
-        indicator = self._holding(first.condition, scope)
+        test = self._test_cost(first.condition, scope)
+        indicator = self._indicator_bounds(first.condition, scope)
         if not (indicator.lower.is_constant and indicator.upper.is_constant):
             self._guards.append(first)
-        inside, outside = self._chosen_by_data(first.condition, scope), scope
+        inside, outside = self._scope_of_data_branch(first.condition, scope), scope
         if indicator.exact:
             inside = assuming_facts(scope, first.condition)
             outside = assuming_facts(scope, negate_condition(first.condition))
         body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
-        other, _, more = self._rest(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        other, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
-        return test.then(chosen(indicator, body, other, facts), facts), rule, (*children, *more)
+        return test.then(choose_tally(indicator, body, other, facts), facts), rule, (*children, *more)
 
-    def _holding(self, condition: s.Expr, scope: Scope) -> KnownAmount:
+    def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """Bound the indicator of a condition, from 0 to 1 if data decides or it is not counted."""
         return indicator_bounds(condition, scope, lambda taken: self._counts[0](taken, scope))
 
-    def _chosen_by_data(self, condition: s.Expr, scope: Scope) -> Scope:
+    def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
         """Return the scope in a branch that data selects by a condition."""
         return scope
 
-    def _test(self, condition: s.Expr, scope: Scope) -> Tally:
-        return self.model.event(TEST).then(evaluation(condition, scope, self), scope.facts)
+    def _test_cost(self, condition: s.Expr, scope: Scope) -> Tally:
+        return self.model.event(TEST).then(evaluation_cost(condition, scope, self), scope.facts)
 
-    def _rest(self, rest: list[s.Branch], scope: Scope) -> Outcome:
+    def _other_branches(self, rest: list[s.Branch], scope: Scope) -> Outcome:
         return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
 
 

@@ -74,17 +74,17 @@ class Tally:
             return self
         if self is FREE:
             return following
-        return self._with(following, add, lambda first, second: max_plus.compose(first, second, facts))
+        return self._combine(following, add, lambda first, second: max_plus.compose_maps(first, second, facts))
 
-    def _with(
+    def _combine(
         self,
         second: Tally,
         of_sums: Callable[[Amount, Amount], Amount],
         of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
         return Tally(
-            _each(self.sums, second.sums, NOTHING, of_sums),
-            _each(self.paths, second.paths, IDLE, of_paths),
+            _combine_by_name(self.sums, second.sums, NOTHING, of_sums),
+            _combine_by_name(self.paths, second.paths, IDLE, of_paths),
             self.gap or second.gap,
             self.declared | second.declared,
         )
@@ -129,44 +129,46 @@ class Tally:
                 return max_plus.serial_map(tighter_amount(first.finish, rough.finish, facts))
             return rough if isinstance(first.finish, UnknownAmount) else first
 
-        return self._with(second, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
+        return self._combine(second, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
 
 
 FREE = Tally()
 
 
-def _each(left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: Callable[[T, T], T]) -> Mapping[str, T]:
+def _combine_by_name(
+    left: Mapping[str, T], right: Mapping[str, T], nothing: T, function: Callable[[T, T], T]
+) -> Mapping[str, T]:
     """Apply a function to the values of both mappings, by name."""
     return {name: function(left.get(name, nothing), right.get(name, nothing)) for name in {**left, **right}}
 
 
-def unknown(reason: str, span: Span | None) -> Tally:
+def unknown_cost(reason: str, span: Span | None) -> Tally:
     """Return a cost that cannot be derived."""
     return Tally(gap=UnknownAmount(reason, span))
 
 
-def chosen(indicator: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
+def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return `first` where the indicator is 1, `second` where it is 0, and bounds where it is undecided."""
     if not indicator.exact:
-        maybe = chosen(exact_amount(indicator.lower), first, one_of(first, second, facts), facts)
-        return chosen(exact_amount(indicator.upper), maybe, second, facts)
-    return first._with(
+        maybe = choose_tally(exact_amount(indicator.lower), first, either_tally(first, second, facts), facts)
+        return choose_tally(exact_amount(indicator.upper), maybe, second, facts)
+    return first._combine(
         second,
         lambda one, other: choose_by_indicator(indicator.lower, one, other),
         lambda one, other: max_plus.choose_map(indicator.lower, one, other, facts),
     )
 
 
-def one_of(first: Tally, second: Tally, facts: Facts) -> Tally:
+def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return bounds for one of two tallies, selected by data."""
-    return first._with(
+    return first._combine(
         second,
         lambda one, other: either_amount(one, other, facts),
-        lambda one, other: max_plus.either_path(one, other, facts),
+        lambda one, other: max_plus.either_map(one, other, facts),
     )
 
 
-def repeated(body: Tally, count: Amount) -> Tally:
+def repeat_tally(body: Tally, count: Amount) -> Tally:
     """Return the cost of a serial body that is executed a number of times."""
     return body.map(lambda amount: scale_amount(amount, count), lambda path: max_plus.repeat_map(path, count))
 

@@ -18,21 +18,21 @@ from archline.language.diagnostics import did_you_mean, error
 
 
 @cache
-def models() -> tuple[Model, ...]:
+def load_models() -> tuple[Model, ...]:
     """Return all models, sorted by name."""
     names = sorted(path.stem for path in Path(__file__).parent.glob("*.py") if path.stem != "__init__")
     return tuple(import_module(f"{__name__}.{name}").MODEL for name in names)
 
 
 @cache
-def model(name: str) -> Model:
+def find_model(name: str) -> Model:
     """Return the model of a name, its formulas checked; `NAME+OPTION` is a variation. Raises ArchlineError (AL459)."""
     plain, *options = name.split("+")
-    names = [entry.name for entry in models()]
+    names = [entry.name for entry in load_models()]
     if plain not in names:
         hint = did_you_mean(plain, names) or "the models are " + ", ".join(f"`{entry}`" for entry in names)
         raise error(rules.UNKNOWN_MODEL, f"there is no energy model `{plain}`", hint=hint)
-    chosen = models()[names.index(plain)]
+    chosen = load_models()[names.index(plain)]
     for option in options:
         chosen = chosen.with_option(option)
     return chosen.checked()

@@ -10,25 +10,34 @@ from typing import Any
 
 import numpy as np
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
-from archline.energy.formulas import fold, names_in, value_of
-from archline.energy.optimise.lattice import FROM, LIMIT, TO, Points, TooManyError, free, lattice, size
-from archline.energy.optimise.points import CLOSE, Candidates
-from archline.energy.optimise.problem import NEAR, EnergyOptimum, EnergyProblem, Variable
+from archline.energy.formulas import bound_value, fold, names_in
+from archline.energy.optimise.lattice import (
+    FROM,
+    LIMIT,
+    TO,
+    Points,
+    TooManyError,
+    count_points,
+    enumerate_points,
+    find_free_variables,
+)
+from archline.energy.optimise.points import ROUNDING_TOLERANCE, Candidates
+from archline.energy.optimise.problem import NEAR_OPTIMUM_SHARE, EnergyOptimum, EnergyProblem, Variable
 from archline.expr.values import ARITHMETIC
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.metrics import WHOLE
+from archline.language.metrics import WHOLE_METRICS
 from archline.records import record, replace
 
-MOST = 1_000_000
+MAX_EXAMINED = 1_000_000
 """The search ends after this many boxes and points, which fit in the time of a command."""
 DIVES = 4
 """While boxes are large, points in the middle of this many boxes are evaluated in each step."""
-RARELY = 8
+DEPENDENT_DISCOUNT = 8
 """Variables that have few values by facts are halved only if they are this many times as wide as others."""
 BATCH = 1024
 CHUNK = 2**14
@@ -37,7 +46,7 @@ FEW = 256
 """Boxes of at most this many points are evaluated point by point."""
 TIGHT = 1e-6
 """A box is dropped unless its points may be better by a larger share than this."""
-KEPT = 100_000
+MAX_BEST_POINTS = 100_000
 """At most this many of the best points are kept: ranges of an answer are over these."""
 
 
@@ -57,37 +66,37 @@ class Space:
 
     def bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         """Return a lower bound on the objective in each box, and which constraints may hold at some point of it."""
-        starts = range(0, size(rows), CHUNK)
-        parts = [self._bounds(problem, _some(rows, slice(start, start + CHUNK))) for start in starts]
+        starts = range(0, count_points(rows), CHUNK)
+        parts = [self._find_bounds(problem, _select_rows(rows, slice(start, start + CHUNK))) for start in starts]
         return np.concatenate([low for low, _ in parts]), np.concatenate([fits for _, fits in parts], axis=1)
 
-    def _bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
+    def _find_bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         wide = [variable.name for variable in self.variables if variable.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
-        boxes = self._boxes(rows, wide)
+        boxes = self._make_boxes(rows, wide)
         objective, sides = problem.necessary(self.sharp)
-        low, _ = boxes.ends(lambda part: _over(objective, part, self.named(part)))
-        fits = np.ones((len(sides), size(rows)), bool)
+        low, _ = boxes.ends(lambda part: _enclose_formula(objective, part, self.named(part)))
+        fits = np.ones((len(sides), count_points(rows)), bool)
         for index, (left, right) in enumerate(sides):
 
             def above(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> OverBoxes:
                 names = self.named(part)
-                return _over(left, part, names) - _over(right, part, names)
+                return _enclose_formula(left, part, names) - _enclose_formula(right, part, names)
 
             over, most = boxes.ends(above)
-            fits[index] = over <= CLOSE * np.abs(most)
+            fits[index] = over <= ROUNDING_TOLERANCE * np.abs(most)
         return low, fits
 
     def possible(self, rows: Points) -> Any:
         """Mark the boxes in which no fact is false at every point."""
-        marks, boxes = np.ones(size(rows), bool), self._boxes(rows, ())
+        marks, boxes = np.ones(count_points(rows), bool), self._make_boxes(rows, ())
         names = {*self.held, *(name.removesuffix(FROM) for name in rows)}
         with np.errstate(all="ignore"):
             for fact in self.facts:
-                marks &= _possible(fact, boxes, names)
+                marks &= _mark_possible_boxes(fact, boxes, names)
         return marks
 
-    def _boxes(self, rows: Points, moving: Sequence[str]) -> Boxes:
+    def _make_boxes(self, rows: Points, moving: Sequence[str]) -> Boxes:
         ends: list[dict[str, Any]] = [{name: pair[side] for name, pair in self.held.items()} for side in (0, 1)]
         for values, suffix in zip(ends, (FROM, TO), strict=True):
             ends_of_side = {name.removesuffix(suffix): row for name, row in rows.items()}
@@ -95,7 +104,7 @@ class Space:
         return Boxes(ends[0], ends[1], moving)
 
 
-def ends_over(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
+def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
     """Enclose a bound of a cost over boxes, counts with the amount by which they are rounded.
 
     For a level of caches `words` are its Z and L.
@@ -103,12 +112,12 @@ def ends_over(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -
     end = cost.lower if lower else cost.upper
     assert end is not None
     enclosure = boxes.of(end.substitute({name: Poly.constant(size) for name, size in words.items()}) if words else end)
-    if cost.status == "bounded" and cost.metric in WHOLE:
+    if cost.status == "bounded" and cost.metric in WHOLE_METRICS:
         enclosure += boxes.number(*((0, 1) if lower else (-1, 0)))
     return enclosure.at_least(boxes.number(0))
 
 
-def _possible(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
+def _mark_possible_boxes(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
     match fact:
         case s.Binary(op="<=" | "<" | ">=" | ">" | "==" as op, left=left, right=right):
             pass
@@ -120,7 +129,7 @@ def _possible(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
         return True
     try:
         names = {name: boxes.name(name) for name in s.names(fact)}
-        low_side, high_side = (_over(side, boxes, names) for side in (left, right))
+        low_side, high_side = (_enclose_formula(side, boxes, names) for side in (left, right))
     except ArchlineError:
         return True
     less, more = low_side.low <= high_side.high, low_side.high >= high_side.low
@@ -129,12 +138,12 @@ def _possible(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
     return less & more if op == "==" else less if op in ("<", "<=") else more
 
 
-def _over(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes]) -> OverBoxes:
-    return fold(expr, _OfBoxes(boxes, names))
+def _enclose_formula(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes]) -> OverBoxes:
+    return fold(expr, _BoxEvaluator(boxes, names))
 
 
 @record
-class _OfBoxes:
+class _BoxEvaluator:
     """The evaluation of formulas over boxes."""
 
     boxes: Boxes
@@ -153,7 +162,7 @@ class _OfBoxes:
         if op != "^":
             result: OverBoxes = ARITHMETIC[op](left, right)
             return result
-        exponent = None if names_in(expr.right) else value_of(expr.right, {})
+        exponent = None if names_in(expr.right) else bound_value(expr.right, {})
         if exponent is not None and exponent.lower == exponent.upper == Fraction(float(exponent.lower)):
             return left.power(float(exponent.lower))
         return (right * left.logarithm()).exponential(2.0)
@@ -193,74 +202,88 @@ class BoxSearch:
         names = {variable.name for variable in self.space.variables}
         wide = [variable for variable in self.space.variables if variable.name + FROM in start]
         self._wide = [variable.name for variable in wide]
-        self._free = free(wide, self.space.facts, [*(names - {*self._wide}), *self.space.held])
-        rows, bounds = self._bounded(start)
-        while size(rows) and self.count < MOST and not late():
-            keep = bounds < self._within(-TIGHT)
+        self._free = find_free_variables(wide, self.space.facts, [*(names - {*self._wide}), *self.space.held])
+        rows, bounds = self._prune_boxes(start)
+        while count_points(rows) and self.count < MAX_EXAMINED and not is_out_of_time():
+            keep = bounds < self._find_threshold(-TIGHT)
             self.least = min(self.least, bounds[~keep].min(initial=np.inf))
             order = np.argsort(bounds[keep], kind="stable")
-            rows, bounds = _some(rows, keep), bounds[keep][order]
-            rows = _some(rows, order)
-            chosen, rows, bounds = _some(rows, slice(BATCH)), _some(rows, slice(BATCH, None)), bounds[BATCH:]
-            if not size(chosen):
-                break
-            few = reduce(np.multiply, (self._width(chosen, name) for name in self._free), np.ones(size(chosen))) <= FEW
-            self._evaluate(
-                _some(chosen, few)
-                if few.any()
-                else self._inside(_some(chosen, slice(None, None, -(-size(chosen) // DIVES))))
+            rows, bounds = _select_rows(rows, keep), bounds[keep][order]
+            rows = _select_rows(rows, order)
+            chosen, rows, bounds = (
+                _select_rows(rows, slice(BATCH)),
+                _select_rows(rows, slice(BATCH, None)),
+                bounds[BATCH:],
             )
-            more, their = self._bounded(self._halves(_some(chosen, ~few)))
-            rows, bounds = _joined([rows, more]), np.concatenate([bounds, their])
-        self.exhausted = not size(rows)
+            if not count_points(chosen):
+                break
+            few = (
+                reduce(
+                    np.multiply,
+                    (self._compute_width(chosen, name) for name in self._free),
+                    np.ones(count_points(chosen)),
+                )
+                <= FEW
+            )
+            self._evaluate(
+                _select_rows(chosen, few)
+                if few.any()
+                else self._shrink_boxes(_select_rows(chosen, slice(None, None, -(-count_points(chosen) // DIVES))))
+            )
+            more, their = self._prune_boxes(self._split_boxes(_select_rows(chosen, ~few)))
+            rows, bounds = _join_rows([rows, more]), np.concatenate([bounds, their])
+        self.exhausted = not count_points(rows)
         self.least = min(self.least, self.best, bounds.min(initial=np.inf))
 
     def optimum(self) -> EnergyOptimum:
-        candidates = self.at(self.problem, self._near()[0])
+        candidates = self.at(self.problem, self._select_near_points()[0])
         assert candidates is not None
         return replace(candidates.best(self.least), points=self.count)
 
-    def _within(self, share: float) -> float:
+    def _find_threshold(self, share: float) -> float:
         """Return the value that is a share above the best value, or below it if the share is negative."""
         return self.best + share * abs(self.best) if self.best < np.inf else np.inf
 
-    def _near(self) -> tuple[Points, Array, Any]:
+    def _select_near_points(self) -> tuple[Points, Array, Any]:
         """Return the best evaluated points near the optimum, with bounds and whether they are feasible."""
-        points = _joined([part for part, _, _ in self.found])
+        points = _join_rows([part for part, _, _ in self.found])
         keys, feasible = (np.concatenate([part[place] for part in self.found]) for place in (1, 2))
-        order = np.lexsort((keys, ~feasible))[:KEPT]
-        order = order[keys[order] <= self._within(NEAR)]
-        return _some(points, order), keys[order], feasible[order]
+        order = np.lexsort((keys, ~feasible))[:MAX_BEST_POINTS]
+        order = order[keys[order] <= self._find_threshold(NEAR_OPTIMUM_SHARE)]
+        return _select_rows(points, order), keys[order], feasible[order]
 
-    def _bounded(self, rows: Points) -> tuple[Points, Array]:
+    def _prune_boxes(self, rows: Points) -> tuple[Points, Array]:
         """Return the boxes that may have feasible points, with bounds on the objective."""
-        rows = _some(rows, self.space.possible(rows))
-        if not size(rows):
+        rows = _select_rows(rows, self.space.possible(rows))
+        if not count_points(rows):
             return rows, np.zeros(0)
-        self.count += size(rows)
+        self.count += count_points(rows)
         bounds, fits = self.space.bounds(self.problem, rows)
         keep = fits.all(axis=0) & (bounds < np.inf)
-        return _some(rows, keep), bounds[keep]
+        return _select_rows(rows, keep), bounds[keep]
 
-    def _width(self, rows: Points, name: str) -> Array:
+    def _compute_width(self, rows: Points, name: str) -> Array:
         return (rows[name + TO] - rows[name + FROM] + 1).astype(float)
 
-    def _halves(self, rows: Points) -> Points:
+    def _split_boxes(self, rows: Points) -> Points:
         """Halve each box along the variable whose range has the largest ratio of width to lower end."""
-        if not size(rows):
+        if not count_points(rows):
             return rows
-        ratios = [(self._width(rows, name) - 1) / np.maximum(rows[name + FROM], 1) for name in self._wide]
-        ratios = [ratio / (1 if name in self._free else RARELY) for name, ratio in zip(self._wide, ratios, strict=True)]
+        ratios = [(self._compute_width(rows, name) - 1) / np.maximum(rows[name + FROM], 1) for name in self._wide]
+        ratios = [
+            ratio / (1 if name in self._free else DEPENDENT_DISCOUNT)
+            for name, ratio in zip(self._wide, ratios, strict=True)
+        ]
         widest, parts = np.argmax(ratios, axis=0), list[Points]()
         for index, name in enumerate(self._wide):
-            rows_of_name = _some(rows, widest == index)
+            rows_of_name = _select_rows(rows, widest == index)
             low, high = rows_of_name[name + FROM], rows_of_name[name + TO]
             mean = np.sqrt(np.maximum(low, 1).astype(float) * high).astype(np.int64)
             middle = np.clip(np.where(high > 4 * low, mean, (low + high) // 2), low, np.maximum(low, high - 1))
             parts += [{**rows_of_name, name + TO: middle}, {**rows_of_name, name + FROM: middle + 1}]
-        return _joined(parts)
+        return _join_rows(parts)
 
-    def _inside(self, rows: Points) -> Points:
+    def _shrink_boxes(self, rows: Points) -> Points:
         """Return for each box a part in its middle that has few points."""
         side = max(1, int(FEW ** (1 / max(1, len(self._free)))))
         shrunk = dict(rows)
@@ -273,29 +296,33 @@ class BoxSearch:
     def _evaluate(self, rows: Points) -> None:
         wide = [variable for variable in self.space.variables if variable.name in self._wide]
         try:
-            points = lattice(rows, wide, self.space.facts, self.space.least)
+            points = enumerate_points(rows, wide, self.space.facts, self.space.least)
         except TooManyError:
-            half = size(rows) // 2
-            parts = [_some(rows, slice(half)), _some(rows, slice(half, None))] if half else [self._halves(rows)]
+            half = count_points(rows) // 2
+            parts = (
+                [_select_rows(rows, slice(half)), _select_rows(rows, slice(half, None))]
+                if half
+                else [self._split_boxes(rows)]
+            )
             for part in parts:
                 self._evaluate(part)
             return
-        self.count += size(points)
-        at = self.at(self.problem, points) if size(points) else None
+        self.count += count_points(points)
+        at = self.at(self.problem, points) if count_points(points) else None
         if at is None:
             return
         self.best = at.incumbent(self.best)
         # Points that break one constraint show whether it binds.
-        near = at.nearly_feasible & (at.key <= self._within(NEAR))
+        near = at.nearly_feasible & (at.key <= self._find_threshold(NEAR_OPTIMUM_SHARE))
         if near.any():
-            self.found.append((_some(at.points, near), at.key[near], at.feasible[near]))
+            self.found.append((_select_rows(at.points, near), at.key[near], at.feasible[near]))
         if sum(len(keys) for _, keys, _ in self.found) > LIMIT:
-            self.found = [self._near()]
+            self.found = [self._select_near_points()]
 
 
-def _some(rows: Points, which: Any) -> Points:
+def _select_rows(rows: Points, which: Any) -> Points:
     return {name: values[which] for name, values in rows.items()}
 
 
-def _joined(parts: Sequence[Points]) -> Points:
+def _join_rows(parts: Sequence[Points]) -> Points:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}

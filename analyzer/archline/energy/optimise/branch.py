@@ -14,10 +14,10 @@ from math import ceil, exp, floor, inf
 
 import numpy as np
 
-from archline.algebra.effort import late
-from archline.energy.optimise.enclosures import Comparisons, Pair, Vector, least
-from archline.energy.optimise.local import TIGHT, LocalOptimum, optimum
-from archline.energy.optimise.signomials import ONE, Sum, parts, plus
+from archline.algebra.effort import is_out_of_time
+from archline.energy.optimise.enclosures import Comparisons, Pair, Vector, minimise_planes
+from archline.energy.optimise.local import TIGHT, LocalOptimum, find_local_optimum
+from archline.energy.optimise.signomials import ONE, Sum, add_sums, split_by_sign
 from archline.records import record
 
 CLOSED = 1e-8
@@ -25,13 +25,13 @@ CLOSED = 1e-8
 ROUNDING, ZERO, FLAT = 1e-11, 1e-12, 1e-9
 """Differences are exact up to this share of the subtracted values; a value is above 0, and a slope nonzero, if larger.
 """
-MOST_BOXES, MOST_ROUNDS, TOGETHER = 200_000, 400, 2_048
-"""The search ends after this many boxes or iterations; `TOGETHER` boxes are examined at a time."""
-EAGER, MOST_ROWS, LEVELS = 8, 12, 30
+MAX_BOXES, MAX_ITERATIONS, BATCH_SIZE = 200_000, 400, 2_048
+"""The search ends after this many boxes or iterations; `BATCH_SIZE` boxes are examined at a time."""
+EAGER_ITERATIONS, MAX_ROWS, LEVELS = 8, 12, 30
 """Better points are sought in this many first iterations, and in every iteration that is a multiple of it."""
-FAR, TOP = 80.0, 1e300
+MAX_LOGARITHM, TOP = 80.0, 1e300
 """Logarithms of variables without a range are at most this in absolute value; all objectives are below `TOP`."""
-LEAST: Sum = {(): 1 / TOP}
+TINY_SUM: Sum = {(): 1 / TOP}
 """The sum that replaces 0 where a logarithm is taken."""
 Boxes = tuple[Vector, Vector, Vector]
 """Lower and upper ends of boxes, and a number for each that is small if better points are likely in it."""
@@ -60,8 +60,8 @@ class SignomialProgram:
 
     def level(self, value: float) -> Pair:
         """Compare the objective, without its constant, with a value."""
-        left, right = parts(plus(self.objective, {(): value}, -1))
-        return left or LEAST, right or LEAST
+        left, right = split_by_sign(add_sums(self.objective, {(): value}, -1))
+        return left or TINY_SUM, right or TINY_SUM
 
     @property
     def convex(self) -> bool:
@@ -69,7 +69,7 @@ class SignomialProgram:
 
     def value(self, y: Vector) -> tuple[float, float]:
         """Return the objective at a point, without its constant, and its positive part if it subtracts (else 0)."""
-        sides = [(part or LEAST, ONE) for part in parts(self.objective)]
+        sides = [(part or TINY_SUM, ONE) for part in split_by_sign(self.objective)]
         up, down = np.exp(np.minimum(Comparisons(len(y), self.sums, sides).at(y)[0], 690))
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
 
@@ -88,61 +88,61 @@ class Branching:
 
     def _run(self) -> None:
         model, rounds = self._model, 0
-        (low, high, order), _ = self._reduced(model.low[None], model.high[None])
+        (low, high, order), _ = self._prune_boxes(model.low[None], model.high[None])
         if len(low):
-            middle = np.where(high - low >= FAR, np.clip(0, low, high), (low + high) / 2)[0]
-            self._improve(model.low, model.high, middle)
-        while len(low) and self.boxes < MOST_BOXES and rounds < MOST_ROUNDS and not late():
+            middle = np.where(high - low >= MAX_LOGARITHM, np.clip(0, low, high), (low + high) / 2)[0]
+            self._improve_best(model.low, model.high, middle)
+        while len(low) and self.boxes < MAX_BOXES and rounds < MAX_ITERATIONS and not is_out_of_time():
             if self.value + model.constant <= 0:
                 break
             places, rounds = np.argsort(order, kind="stable"), rounds + 1
-            first, rest = places[:TOGETHER], places[TOGETHER:]
-            boxes, errors = self._reduced(low[first], high[first])
-            if len(boxes[0]) and (rounds <= EAGER or rounds % EAGER == 0):
+            first, rest = places[:BATCH_SIZE], places[BATCH_SIZE:]
+            boxes, errors = self._prune_boxes(low[first], high[first])
+            if len(boxes[0]) and (rounds <= EAGER_ITERATIONS or rounds % EAGER_ITERATIONS == 0):
                 candidate, value = int(np.argmin(boxes[2])), self.value
                 box_low, box_high = boxes[0][candidate], boxes[1][candidate]
-                self._improve(box_low, box_high, (box_low + box_high) / 2)
+                self._improve_best(box_low, box_high, (box_low + box_high) / 2)
                 if self.best is not None and self.value < value:
-                    self._improve(model.low, model.high, self.best.y)
-            halves = _halves(boxes, errors, model.whole)
+                    self._improve_best(model.low, model.high, self.best.y)
+            halves = _split_boxes(boxes, errors, model.whole)
             waiting = low[rest], high[rest], order[rest]
             low, high, order = (np.concatenate(pieces) for pieces in zip(waiting, *halves, strict=True))
         if len(low):
-            self._bracket(low, high)
+            self._prove_level(low, high)
         elif self.best is None:
             self.bound = inf
 
-    def _bracket(self, low: Vector, high: Vector) -> None:
+    def _prove_level(self, low: Vector, high: Vector) -> None:
         """Prove a bound for the boxes that are left: lower the level until no box is left."""
         scale = max(abs(self.value), abs(self._model.constant))
-        while len(low) and self.best is not None and self._level + self._model.constant > 0 and not late():
+        while len(low) and self.best is not None and self._level + self._model.constant > 0 and not is_out_of_time():
             self._level = self.value - max(4 * (self.value - self._level), CLOSED * scale)
-            starts = range(0, len(low), TOGETHER)
-            pieces = [self._reduced(low[k : k + TOGETHER], high[k : k + TOGETHER])[0] for k in starts]
+            starts = range(0, len(low), BATCH_SIZE)
+            pieces = [self._prune_boxes(low[k : k + BATCH_SIZE], high[k : k + BATCH_SIZE])[0] for k in starts]
             low, high, _ = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
         if len(low):
             self.bound = -self._model.constant
 
-    def _improve(self, low: Vector, high: Vector, start: Vector) -> None:
+    def _improve_best(self, low: Vector, high: Vector, start: Vector) -> None:
         """Search a better point in a box; round whole variables to the integers next to the best point."""
-        optimal, whole = self._climbed(start, low, high), self._model.whole
+        optimal, whole = self._find_local_optimum(start, low, high), self._model.whole
         near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[whole]]
         for values in product(*near) if optimal.feasible and whole else ():
             first, last = low.copy(), high.copy()
             first[whole] = last[whole] = np.log(np.maximum(values, 1))
             if (low <= first).all() and (last <= high).all():
-                self._climbed(np.clip(optimal.y, first, last), first, last)
+                self._find_local_optimum(np.clip(optimal.y, first, last), first, last)
 
-    def _climbed(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+    def _find_local_optimum(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
         """Return a local optimum of comparisons with its value, repeatedly if the objective has negative terms."""
         model, value, scale = self._model, *self._model.value(y)
         for _ in range(LEVELS):
-            optimal = optimum(model.compared(model.level(value if scale else 1.0)).at, y, low, high)
+            optimal = find_local_optimum(model.compared(model.level(value if scale else 1.0)).at, y, low, high)
             y, before, (value, scale) = optimal.y, value, model.value(optimal.y)
             if not optimal.feasible or not scale or abs(value - before) <= 1e-14 * abs(value):
                 break
         if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO) for row in self._rows):
-            self._rows = [*self._rows, optimal.weights][-MOST_ROWS:]
+            self._rows = [*self._rows, optimal.weights][-MAX_ROWS:]
         if abs(value + model.constant) <= ZERO * scale:
             # What rounding leaves of terms that cancel differs between processors.
             value = -model.constant
@@ -152,7 +152,7 @@ class Branching:
             self._level = value - max(CLOSED * abs(value + model.constant), ROUNDING * scale)
         return optimal
 
-    def _reduced(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
+    def _prune_boxes(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
         """Drop boxes in which no point is feasible and better, and shrink the rest.
 
         The second result is the amount by which the width of each variable weakens the planes.
@@ -164,7 +164,7 @@ class Branching:
         planes, errors = self._model.compared(self._model.level(self._level)).below(low, high, at)
         rows = np.array([*np.eye(len(planes)), *self._rows])
         planes = np.tensordot(rows, planes, 1)
-        values, ours = least(planes, low, high), rows[:, 0] > 0
+        values, ours = minimise_planes(planes, low, high), rows[:, 0] > 0
         # Where constraints alone are above 0 there is no point at all.
         out = (values > ZERO).any(axis=0)
         beyond = np.where((values[~ours] > ZERO).any(axis=0), 1.0, np.where(out, values[ours].max(axis=0), 0.0))
@@ -183,14 +183,14 @@ class Branching:
         return (low[left], high[left], values[ours][:, left].max(axis=0)), errors[~out][left]
 
 
-def _halves(boxes: Boxes, errors: Vector, whole: list[int]) -> Iterator[Boxes]:
+def _split_boxes(boxes: Boxes, errors: Vector, whole: list[int]) -> Iterator[Boxes]:
     """Halve boxes, each along the variable that adds most to the errors of planes."""
     low, high, order = boxes
     number = np.isin(np.arange(low.shape[1]), whole)
     across = np.argmax(errors + (high - low) * np.where(number, 1e-2, 1e-9), axis=1)
     rows = np.arange(len(low))
     middle = (low + high)[rows, across] / 2
-    counted = np.maximum(1, np.floor(np.exp(np.minimum(middle, FAR))))
+    counted = np.maximum(1, np.floor(np.exp(np.minimum(middle, MAX_LOGARITHM))))
     last, first = high.copy(), low.copy()
     last[rows, across] = np.where(number[across], np.log(counted), middle)
     first[rows, across] = np.where(number[across], np.log(counted + 1), middle)

@@ -13,8 +13,8 @@ from archline.energy.targets import SIZE
 from archline.expr.values import ARITHMETIC
 from archline.language import syntax as s
 
-EXACT = 1e-6
-MOST_OPERATIONS, MOST_DEGREE = 150, 3
+ROOT_TOLERANCE = 1e-6
+MAX_OPERATIONS, MAX_DEGREE = 150, 3
 """Formulas with more operations are skipped; polynomials up to this degree have roots in radicals."""
 
 
@@ -72,7 +72,7 @@ def closed_forms(
         for count, _, place in sorted(attempt for attempt in tries if attempt[0]):
             candidates = [item for item in left if item in equations[place].free_symbols]
             solved = (
-                (item, _root(equations[place], item, point, 1 if count > 1 else MOST_DEGREE)) for item in candidates
+                (item, _find_root(equations[place], item, point, 1 if count > 1 else MAX_DEGREE)) for item in candidates
             )
             symbol, root = next(((item, root) for item, root in solved if root is not None), (None, None))
             if symbol is not None:
@@ -86,12 +86,12 @@ def closed_forms(
     return formulas
 
 
-def _root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
+def _find_root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> Any:
     """Return the root of an equation that equals the symbol at a point; None if no polynomial of low degree has it."""
     import sympy
 
     powers = [power.exp for power in equation.atoms(sympy.Pow) if power.base == symbol]
-    if equation.count_ops() > MOST_OPERATIONS or not all(power.is_Rational for power in powers):
+    if equation.count_ops() > MAX_OPERATIONS or not all(power.is_Rational for power in powers):
         return None
     step = lcm(*(int(power.q) for power in powers))
     base = sympy.Symbol("base", positive=True)
@@ -109,6 +109,6 @@ def _root(equation: Any, symbol: Any, point: Mapping[Any, float], most: int) -> 
         row = [1, *(-letter if factor else 0 for letter, factor in letters.items())]
         for root in sympy.roots(sympy.Poly(row, base), base):
             value = ((sign * root) ** step).evalf(subs=numbers)
-            if value.is_real and abs(value / point[symbol] - 1) < EXACT and not root.has(sympy.I):
+            if value.is_real and abs(value / point[symbol] - 1) < ROOT_TOLERANCE and not root.has(sympy.I):
                 return ((sign * root) ** step).subs(letters)
     return None

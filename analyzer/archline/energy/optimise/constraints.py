@@ -8,15 +8,15 @@ from fractions import Fraction
 
 from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import check_units, names_in, parsed, same_units, unknown_name
+from archline.energy.formulas import check_units, make_name_error, names_in, parse_formula, require_same_units
 from archline.energy.optimise.problem import Constraint
-from archline.energy.quantities import METRICS, NAMES, respelt
+from archline.energy.quantities import METRICS, NAMES, correct_unit
 from archline.energy.targets import SIZE
-from archline.energy.units import NUMBER, Dimension, dimension, parse_unit
+from archline.energy.units import NUMBER, Dimension, parse_dimension, parse_unit
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.tree import substituted
+from archline.expr.tree import substitute_names
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -31,7 +31,7 @@ _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\
 
 
 @record
-class Reading:
+class FormulaReader:
     """The meaning of names: sizes first, then objectives, letters of the model, metrics and quantities."""
 
     on: ModelOnMachine
@@ -41,32 +41,32 @@ class Reading:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
         held, model = s.names(expr), self.on.model
         sizes = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
-        meanings = {letter: parsed(metric) for letter, metric in model.letters.items()}
+        meanings = {letter: parse_formula(metric) for letter, metric in model.letters.items()}
         meanings |= {name: model.answer(name) for name in ANSWERS if name in held - sizes.keys()}
         for name in held - {*meanings, *sizes, *NAMES}:
-            raise unknown_name(s.Name(name, span=expr.span), [*meanings, *ANSWERS, *sizes, *NAMES])
-        return self.on.known(substituted(expr, {**meanings, **sizes}))
+            raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWERS, *sizes, *NAMES])
+        return self.on.known(substitute_names(expr, {**meanings, **sizes}))
 
     @property
     def units(self) -> dict[str, Dimension]:
         """The dimensions of names that the registry does not have."""
-        answers = {name: dimension(unit) for name, unit in ANSWERS.items()}
+        answers = {name: parse_dimension(unit) for name, unit in ANSWERS.items()}
         letters = {letter: METRICS[metric].dimension for letter, metric in self.on.model.letters.items()}
         return {**letters, **answers, **dict.fromkeys(self.sizes, NUMBER)}
 
     def constraints(self, texts: Sequence[str]) -> Iterator[Constraint]:
         """Yield the constraints that a user typed. Raises ArchlineError (AL461, AL462, AL490)."""
         for text in texts:
-            yield from self._constraint(text)
+            yield from self._read_constraint(text)
 
-    def _constraint(self, text: str) -> Iterator[Constraint]:
+    def _read_constraint(self, text: str) -> Iterator[Constraint]:
         match_unit = _WITH_UNIT.fullmatch(text)
         unit = None if match_unit is None else parse_unit(match_unit[5])
         if match_unit is not None and (unit is not None or match_unit[4]) and _COMPARED.search(match_unit[1]):
             hint = "--subject may be repeated, with a bound each"
             raise error(rules.CONSTRAINT, f"`{text}` has more than one bound, and a unit", hint=hint)
         if match_unit is not None and unit is None and match_unit[4]:
-            meant = respelt(match_unit[5])
+            meant = correct_unit(match_unit[5])
             hint = f"did you mean `{meant}`?" if parse_unit(meant) else 'a unit is written as in "time <= 2 ms"'
             raise error(rules.CONSTRAINT, f"`{match_unit[5]}` is not a unit", hint=hint)
         if match_unit is not None and unit is not None:
@@ -86,7 +86,7 @@ class Reading:
             match fact:
                 case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
                     numbers = [side for side in (left, right) if not names_in(side)]
-                    same_units([side for side in (left, right) if side not in numbers], self.units)
+                    require_same_units([side for side in (left, right) if side not in numbers], self.units)
                     yield from self.compared(op, left, right, text)
                 case _:
                     hint = 'write FORMULA <= NUMBER UNIT, such as "time <= 2 ms"'

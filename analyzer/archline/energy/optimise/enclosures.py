@@ -20,13 +20,13 @@ Derivatives = tuple[Vector, Vector, Vector]
 Pair = tuple[Sum, Sum]
 
 
-def least(planes: Vector, low: Vector, high: Vector) -> Vector:
+def minimise_planes(planes: Vector, low: Vector, high: Vector) -> Vector:
     """Return the minimum over each box of planes, each given by slopes and a constant."""
     slopes = planes[..., :-1]
     return np.asarray(np.minimum(slopes * low, slopes * high).sum(axis=-1) + planes[..., -1])
 
 
-class _Terms:
+class _FactoredSum:
     """A sum of positive terms: its common factor in powers of columns, the rest of the powers, log coefficients."""
 
     def __init__(self, terms: Sum, columns: int) -> None:
@@ -46,8 +46,8 @@ class Comparisons:
 
     def __init__(self, count: int, sums: Sequence[Sum], pairs: Sequence[Pair]) -> None:
         self._count, self._columns = count, count + len(sums)
-        self._sums = [_Terms(terms, self._columns) for terms in sums]
-        self._pairs = [(_Terms(left, self._columns), _Terms(right, self._columns)) for left, right in pairs]
+        self._sums = [_FactoredSum(terms, self._columns) for terms in sums]
+        self._pairs = [(_FactoredSum(left, self._columns), _FactoredSum(right, self._columns)) for left, right in pairs]
 
     @property
     def convex(self) -> bool:
@@ -63,7 +63,7 @@ class Comparisons:
         values = np.concatenate([y, np.zeros(len(self._sums))])
         gradients, seconds = np.eye(self._columns, self._count), np.zeros((self._columns, self._count, self._count))
 
-        def sum_at(terms: _Terms) -> tuple[float, Vector, Vector]:
+        def sum_at(terms: _FactoredSum) -> tuple[float, Vector, Vector]:
             z = terms.rest @ values + terms.logs
             weights = np.exp(z - z.max())
             total = weights.sum()
@@ -98,14 +98,14 @@ class Comparisons:
             bounds[..., -1] += log
             return bounds, powers @ values + log
 
-        def sum_of(terms: _Terms) -> tuple[Vector, Vector]:
+        def sum_of(terms: _FactoredSum) -> tuple[Vector, Vector]:
             """Bound the rest of a sum, term by term: log(e^z + e^u) = u + softplus(z - u), which rises with both."""
             nonlocal errors
             total, value = product(terms.rest[0], terms.logs[0])
             for powers, log in zip(terms.rest[1:], terms.logs[1:], strict=True):
                 term, log_term = product(powers, log)
                 difference = term[1] - total[0]
-                first, last = least(term[0] - total[1], low, high), -least(-difference, low, high)
+                first, last = minimise_planes(term[0] - total[1], low, high), -minimise_planes(-difference, low, high)
                 wide = np.maximum(last - first, 1e-9)
                 start = np.logaddexp(0, first)
                 secant = np.clip((np.logaddexp(0, first + wide) - start) / wide, 0, 1)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from archline.analysis.vectorised import broken_at
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import EvaluationError
-from archline.expr.values import evaluate, evaluate_static, holds
+from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.language import syntax as s
 from archline.numbers import primes
 from archline.records import record
@@ -33,7 +33,7 @@ class TooManyError(Exception):
 
 
 @record
-class _Source:
+class _ValueSource:
     """A fact that gives the values of a variable, and the names on which these depend."""
 
     kind: str
@@ -43,16 +43,16 @@ class _Source:
     @property
     def rank(self) -> int:
         """Order sources: those with fewer values come first."""
-        return {"equal": 0, "divisors": 1, "powers": 1}.get(self.kind, MANY)
+        return {"equal": 0, "divisors": 1, "powers": 1}.get(self.kind, RANGE_RANK)
 
 
-MANY = 2
+RANGE_RANK = 2
 """The rank of sources with as many values as a range."""
 FROM, TO = " from", " to"
 """Suffixes of the names of range ends, which may differ from point to point."""
 
 
-def lattice(
+def enumerate_points(
     start: Mapping[str, int | Ints],
     variables: Sequence[Variable],
     facts: Sequence[s.Fact],
@@ -64,16 +64,18 @@ def lattice(
     They extend the `start` by each value of the variables in their ranges, which may differ from point to point.
     If there are too many, variables get ranges in place of values if `wide`. Raises UnlimitedSizeError, TooManyError.
     """
-    facts = [*facts, *_implied(facts, variables)]
-    points = _kept({name: np.atleast_1d(np.asarray(value, np.int64)) for name, value in start.items()}, facts, ())
+    facts = [*facts, *_implied_facts(facts, variables)]
+    points = _filter_points(
+        {name: np.atleast_1d(np.asarray(value, np.int64)) for name, value in start.items()}, facts, ()
+    )
     waiting = list(variables)
     while waiting:
-        pairs = [(variable, list(_sources(variable, facts, points.keys()))) for variable in waiting]
-        pairs.sort(key=lambda pair: _order(pair[0], pair[1], points))
+        pairs = [(variable, list(_value_sources(variable, facts, points.keys()))) for variable in waiting]
+        pairs.sort(key=lambda pair: _rank_variable(pair[0], pair[1], points))
         decided = tuple(points)
         for chosen, sources in pairs:
             try:
-                points = _extended(points, chosen, sources, least.get(chosen.name, 1))
+                points = _extend_points(points, chosen, sources, least.get(chosen.name, 1))
                 break
             except TooManyError:
                 continue
@@ -84,23 +86,25 @@ def lattice(
             chosen, sources = pairs[0]
             if not wide:
                 raise TooManyError
-            points = _ranged(points, chosen, sources, least.get(chosen.name, 1))
+            points = _add_ranges(points, chosen, sources, least.get(chosen.name, 1))
         waiting.remove(chosen)
-        points = _kept(points, facts, decided)
+        points = _filter_points(points, facts, decided)
     return points if wide else {name: values for name, values in points.items() if " " not in name}
 
 
-def size(points: Points) -> int:
+def count_points(points: Points) -> int:
     """Return the number of points."""
     return len(next(iter(points.values()))) if points else 1
 
 
-def free(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collection[str]) -> list[str]:
+def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collection[str]) -> list[str]:
     """Return the variables whose values have to be enumerated: of the rest, facts give few values."""
     chosen_names, fixed, waiting = list[str](), set(names), list(variables)
 
     def determined(names: Collection[str]) -> list[Variable]:
-        return [item for item in waiting if any(source.rank < MANY for source in _sources(item, facts, names))]
+        return [
+            item for item in waiting if any(source.rank < RANGE_RANK for source in _value_sources(item, facts, names))
+        ]
 
     while waiting:
         chosen = next(iter(determined(fixed)), None)
@@ -112,7 +116,7 @@ def free(variables: Sequence[Variable], facts: Sequence[s.Fact], names: Collecti
     return chosen_names
 
 
-def _implied(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
+def _implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
     """Yield the facts that bound what equals a variable, or divides it, by the variable's largest value."""
     most = {variable.name: variable.high for variable in variables if variable.high is not None}
     for fact in facts:
@@ -125,93 +129,95 @@ def _implied(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator
                 pass
 
 
-def _order(variable: Variable, sources: Sequence[_Source], points: Points) -> tuple[int, float]:
+def _rank_variable(variable: Variable, sources: Sequence[_ValueSource], points: Points) -> tuple[int, float]:
     width = np.inf
     if variable.name + TO in points:
         width = float((points[variable.name + TO] - points[variable.name + FROM]).max(initial=0))
     elif variable.low is not None and variable.high is not None:
         width = float(variable.high - variable.low)
-    return min((source.rank for source in sources), default=MANY if width < np.inf else MANY + 1), width
+    return min((source.rank for source in sources), default=RANGE_RANK if width < np.inf else RANGE_RANK + 1), width
 
 
-def _kept(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Points:
+def _filter_points(points: Points, facts: Sequence[s.Fact], before: Sequence[str]) -> Points:
     """Drop points at which a fact is false that was not decided `before`."""
-    length = size(points)
+    length = count_points(points)
     for fact in facts:
         names = s.names(fact)
         if length and names <= points.keys() and not (before and names <= set(before)):
             wrong = broken_at(fact, {name: points[name] for name in names}, length)
             if wrong.any():
                 points = {name: values[~wrong] for name, values in points.items()}
-                length = size(points)
+                length = count_points(points)
     return points
 
 
-def _extended(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
+def _extend_points(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
     """Extend each point by each value that the variable may have. Raises UnlimitedSizeError, TooManyError."""
-    length, few = size(points), [source for source in sources if source.rank < MANY]
+    length, few = count_points(points), [source for source in sources if source.rank < RANGE_RANK]
     few = few or [source for source in sources if source.kind != "below"]
     bounded = variable.high is not None and (few or variable.high * length <= LIMIT)
     if bounded or any(source.kind in ("equal", "divisors") for source in few):
         # There are few values, which other facts filter afterwards.
         sources = few
-    names, rows = _rows(points, variable, sources)
+    names, rows = _collect_rows(points, variable, sources)
     values_of_row: dict[tuple[int, ...], Ints] = {}
     total = 0
     for row in dict.fromkeys(rows):
-        values_of_row[row] = _values(variable, sources, dict(zip(names, row, strict=True)), least)
+        values_of_row[row] = _find_values(variable, sources, dict(zip(names, row, strict=True)), least)
         total += len(values_of_row[row])
         if total > LIMIT:
             raise TooManyError
     counts = np.fromiter((len(values_of_row[row]) for row in rows), np.int64, length)
     if counts.sum() > LIMIT:
         raise TooManyError
-    extended = {name: np.repeat(values, counts) for name, values in points.items() if name not in _ends(variable)}
+    extended = {
+        name: np.repeat(values, counts) for name, values in points.items() if name not in _name_range_ends(variable)
+    }
     parts = [values_of_row[row] for row in rows]
     extended[variable.name] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
     return extended
 
 
-def _ranged(points: Points, variable: Variable, sources: Sequence[_Source], least: int) -> Points:
+def _add_ranges(points: Points, variable: Variable, sources: Sequence[_ValueSource], least: int) -> Points:
     """Extend each point by the range of the variable. Raises UnlimitedSizeError."""
-    names, rows = _rows(points, variable, sources)
-    ranges = [_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
+    names, rows = _collect_rows(points, variable, sources)
+    ranges = [_find_range(variable, sources, dict(zip(names, row, strict=True)), least) for row in rows]
     if any(high is None for _, high in ranges):
         raise UnlimitedSizeError(variable.name)
     ends = np.array(ranges, np.int64).reshape(len(rows), 2)
     return {**points, variable.name + FROM: ends[:, 0], variable.name + TO: ends[:, 1]}
 
 
-def _rows(
-    points: Points, variable: Variable, sources: Sequence[_Source]
+def _collect_rows(
+    points: Points, variable: Variable, sources: Sequence[_ValueSource]
 ) -> tuple[tuple[str, ...], list[tuple[int, ...]]]:
     """Return the names on which the values of a variable depend, and their values at each point."""
     names = tuple(dict.fromkeys(name for source in sources for name in source.names))
-    names += tuple(name for name in _ends(variable) if name in points)
+    names += tuple(name for name in _name_range_ends(variable) if name in points)
     columns = [points[name].tolist() for name in names]
-    return names, list(zip(*columns, strict=True)) if names else [()] * size(points)
+    return names, list(zip(*columns, strict=True)) if names else [()] * count_points(points)
 
 
-def _ends(variable: Variable) -> set[str]:
+def _name_range_ends(variable: Variable) -> set[str]:
     return {variable.name + FROM, variable.name + TO}
 
 
-def _range(
-    variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int
+def _find_range(
+    variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int
 ) -> tuple[int, int | None]:
     """Return the smallest and the largest value at a point, or None for the latter if unknown."""
     low = max(least if variable.low is None else max(least, ceil(variable.low)), point.get(variable.name + FROM, 0))
     fixed = None if variable.high is None else floor(variable.high)
     highs = [fixed, point.get(variable.name + TO)]
-    highs += [_largest(source.fact, variable.name, point, low) for source in sources if source.kind == "below"]
+    highs += [_find_largest(source.fact, variable.name, point, low) for source in sources if source.kind == "below"]
     return low, min((end for end in highs if end is not None), default=None)
 
 
-def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, int], least: int) -> Ints:
-    low, high = _range(variable, sources, point, least)
+def _find_values(variable: Variable, sources: Sequence[_ValueSource], point: Mapping[str, int], least: int) -> Ints:
+    low, high = _find_range(variable, sources, point, least)
     allowed: Ints | None = None
     for source in sources:
-        values = _of_fact(variable.name, source, point, low, high)
+        values = _find_fact_values(variable.name, source, point, low, high)
         if values is not None:
             allowed = values if allowed is None else np.intersect1d(allowed, values)
     if allowed is not None:
@@ -223,38 +229,38 @@ def _values(variable: Variable, sources: Sequence[_Source], point: Mapping[str, 
     return np.arange(low, high + 1, dtype=np.int64)
 
 
-def _sources(variable: Variable, facts: Sequence[s.Fact], given: Collection[str]) -> Iterator[_Source]:
+def _value_sources(variable: Variable, facts: Sequence[s.Fact], given: Collection[str]) -> Iterator[_ValueSource]:
     """Yield the facts that restrict a variable if all other names in them are known."""
     name, fixed = variable.name, set(given)
     for fact in facts:
         if name not in s.names(fact):
             continue
         other_names = tuple(sorted(s.names(fact) - {name}))
-        for divisor, value in _divisions(fact):
+        for divisor, value in _iterate_divisions(fact):
             held = s.names(value)
-            if name not in held and name in s.names(divisor) and held <= fixed and _product(divisor):
-                yield _Source("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
+            if name not in held and name in s.names(divisor) and held <= fixed and _is_product(divisor):
+                yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
             if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= fixed:
-                yield _Source(
+                yield _ValueSource(
                     "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))
                 )
         match fact:
             case s.Binary(op="==", left=s.Name(id=left), right=right) if left == name and name not in s.names(right):
                 if set(other_names) <= fixed:
-                    yield _Source("equal", fact, other_names)
+                    yield _ValueSource("equal", fact, other_names)
             case s.Binary(op="<=" | "<", left=low, right=high) | s.Binary(op=">=" | ">", left=high, right=low):
-                if set(other_names) <= fixed and name not in s.names(high) and _rises(low, name):
-                    yield _Source("below", fact, other_names)
+                if set(other_names) <= fixed and name not in s.names(high) and _is_increasing(low, name):
+                    yield _ValueSource("below", fact, other_names)
             case s.IsPower(value=s.Name(id=power), base=base) if power == name and s.names(base) <= fixed:
-                yield _Source("powers", fact, tuple(sorted(s.names(base))))
+                yield _ValueSource("powers", fact, tuple(sorted(s.names(base))))
             case s.IsSquare(value=s.Name(id=square)) if square == name:
-                yield _Source("squares", fact, ())
+                yield _ValueSource("squares", fact, ())
             case _:
                 # Other facts do not bound a variable.
                 pass
 
 
-def _divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
+def _iterate_divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
     """Yield each divisor in a fact with its dividend: of `d divides v`, and of v/d, which is an integer."""
     match fact:
         case s.Divides(divisor=divisor, value=value):
@@ -268,20 +274,20 @@ def _divisions(fact: s.Fact) -> Iterator[tuple[s.Expr, s.Expr]]:
             pass
 
 
-def _product(expr: s.Expr) -> bool:
+def _is_product(expr: s.Expr) -> bool:
     """Whether an expression is a product of names, numbers and powers: each factor divides its multiples."""
     match expr:
         case s.Name() | s.Integer():
             return True
         case s.Binary(op="*", left=left, right=right):
-            return _product(left) and _product(right)
+            return _is_product(left) and _is_product(right)
         case s.Binary(op="^", left=left, right=s.Integer()):
-            return _product(left)
+            return _is_product(left)
         case _:
             return False
 
 
-def _rises(expr: s.Expr, name: str) -> bool:
+def _is_increasing(expr: s.Expr, name: str) -> bool:
     """Whether an expression of nonnegative numbers increases with a name, by its form."""
     if name not in s.names(expr):
         return True
@@ -289,16 +295,18 @@ def _rises(expr: s.Expr, name: str) -> bool:
         case s.Name():
             return True
         case s.Binary(op="+" | "*" | "^", left=left, right=right):
-            return _rises(left, name) and _rises(right, name)
+            return _is_increasing(left, name) and _is_increasing(right, name)
         case s.Binary(op="-" | "/", left=left, right=right):
-            return name not in s.names(right) and _rises(left, name)
+            return name not in s.names(right) and _is_increasing(left, name)
         case s.Call(function="min" | "max" | "sqrt" | "log2", arguments=arguments):
-            return all(_rises(argument, name) for argument in arguments)
+            return all(_is_increasing(argument, name) for argument in arguments)
         case _:
             return False
 
 
-def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, high: int | None) -> Ints | None:
+def _find_fact_values(
+    name: str, source: _ValueSource, point: Mapping[str, int], low: int, high: int | None
+) -> Ints | None:
     """Return the values that a fact allows, at least those in a range; None if they cannot be listed."""
     fact = source.fact
     try:
@@ -307,7 +315,7 @@ def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, hig
                 number = evaluate(value, point)
                 if not isinstance(number, int) or not 0 < number <= LARGEST:
                     return None if number else np.zeros(0, np.int64)
-                return divisors(number)
+                return list_divisors(number)
             case s.Binary(op="==", right=right):
                 return np.array([evaluate_static(right, point)], np.int64)
             case s.IsPower(base=base) if high is not None:
@@ -328,11 +336,11 @@ def _of_fact(name: str, source: _Source, point: Mapping[str, int], low: int, hig
         return np.zeros(0, np.int64) if source.kind == "equal" else None
 
 
-def _largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int | None:
+def _find_largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int | None:
     """Return the largest value before a fact becomes false; below `low` if there is none, None if it is not limited."""
 
     def is_false(value: int) -> bool:
-        return holds(fact, {**point, name: value}) is False
+        return evaluate_fact(fact, {**point, name: value}) is False
 
     if is_false(low):
         return low - 1
@@ -349,7 +357,7 @@ def _largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -> int
 
 
 @lru_cache(maxsize=4096)
-def divisors(number: int) -> Ints:
+def list_divisors(number: int) -> Ints:
     """Return the divisors of a number, in ascending order."""
     products = np.ones(1, np.int64)
     for prime, count in primes(number):

@@ -37,12 +37,12 @@ class LocalOptimum:
     derivatives: Derivatives
 
 
-def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """Return the local optimum reached from a point; not `feasible` if the search finds no feasible point.
 
     Then it is the point whose largest constraint is smallest, with the weights of that problem.
     """
-    first = _polished(functions, y, low, high)
+    first = _polish_point(functions, y, low, high)
     if first.feasible and first.error <= TIGHT:
         return first
 
@@ -55,27 +55,29 @@ def optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
         return values, gradients, seconds
 
     worst = float(functions(first.y)[0][1:].max(initial=0.0))
-    begun = _polished(lifted, *(np.append(part, end) for part, end in ((first.y, worst), (low, -1), (high, worst + 1))))
+    begun = _polish_point(
+        lifted, *(np.append(part, end) for part, end in ((first.y, worst), (low, -1), (high, worst + 1)))
+    )
     if begun.value > TIGHT:
         weights = np.append(0.0, begun.weights[1:])
         return replace(begun, y=begun.y[:-1], feasible=False, weights=weights)
-    again = _polished(functions, begun.y[:-1], low, high)
+    again = _polish_point(functions, begun.y[:-1], low, high)
     return min(first, again, key=lambda candidate: (not candidate.feasible, candidate.value))
 
 
-def _polished(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """Return the point that descent reaches, refined by Newton steps while these reduce the optimality error."""
-    best = _judged(functions, _descended(functions, y, low, high), low, high)
+    best = _judge_point(functions, _run_descent(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
-        moved = _newton(best, low, high)
-        after = _judged(functions, moved, low, high)
+        moved = _take_newton_step(best, low, high)
+        after = _judge_point(functions, moved, low, high)
         if (not after.feasible, after.error) >= (not best.feasible, best.error):
             break
         best = after
     return best
 
 
-def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
+def _run_descent(functions: Functions, y: Vector, low: Vector, high: Vector) -> Vector:
     """Return the point that sequential quadratic programming reaches; its claims about it are not relied on."""
     cached = lru_cache(maxsize=1)(lambda point: functions(np.frombuffer(point)))
 
@@ -96,7 +98,7 @@ def _descended(functions: Functions, y: Vector, low: Vector, high: Vector) -> Ve
     return np.asarray(np.clip(np.nan_to_num(solution.x), low, high))
 
 
-def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+def _judge_point(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     y = np.where(y - low <= TIGHT, low, np.where(high - y <= TIGHT, high, y))
     values, gradients, seconds = functions(y)
     active = [index for index, value in enumerate(values) if index and value >= -ACTIVE]
@@ -105,20 +107,20 @@ def _judged(functions: Functions, y: Vector, low: Vector, high: Vector) -> Local
     if columns:
         weights[active] = nnls(np.array(columns).T, -gradients[0])[0][: len(active)]
     slopes = weights @ gradients
-    error = np.abs([*slopes[_inside(y, slopes, low, high)], *(weights * values)[1:]]).max(initial=0.0)
+    error = np.abs([*slopes[_mark_movable(y, slopes, low, high)], *(weights * values)[1:]]).max(initial=0.0)
     feasible = bool((values[1:] <= TIGHT).all())
     return LocalOptimum(y, float(values[0]), feasible, weights, slopes, float(error), (values, gradients, seconds))
 
 
-def _inside(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
+def _mark_movable(y: Vector, slopes: Vector, low: Vector, high: Vector) -> NDArray[np.bool_]:
     """Mark the variables that are not at an end of the box beyond which the objective decreases."""
     return ~(((y <= low) & (slopes >= 0)) | ((y >= high) & (slopes <= 0)))
 
 
-def _newton(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
+def _take_newton_step(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
     """Return the point after a step to where gradients cancel and the constraints with multipliers are 0."""
     values, gradients, seconds = point.derivatives
-    inside = _inside(point.y, point.slopes, low, high)
+    inside = _mark_movable(point.y, point.slopes, low, high)
     held = [index for index, weight in enumerate(point.weights) if index and weight > TIGHT]
     second = np.tensordot(point.weights, seconds, 1)[np.ix_(inside, inside)]
     across = gradients[held][:, inside]

@@ -10,35 +10,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.energy.estimates import Estimate
-from archline.energy.formulas import value_of
+from archline.energy.formulas import bound_value
 from archline.energy.optimise.problem import (
     BRACKETED,
     BRANCHING,
     INFEASIBLE,
     LATTICE,
-    NEAR,
+    NEAR_OPTIMUM_SHARE,
     OPTIMAL,
     EnergyOptimum,
     EnergyProblem,
     Span,
     Variable,
 )
-from archline.expr.arrays import compiled
+from archline.expr.arrays import compile_formulas
 from archline.expr.intervals import EvaluationError, Interval
 from archline.records import record, replace
 
-MOST_EXACT = 2_000
+MAX_EXACT = 2_000
 """At most this many points are evaluated exactly where bounds at arrays of points are not sharp."""
-CLOSE = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 """Numbers that differ by a smaller share differ by rounding alone."""
-ROUNDED = 1e-6
+SEARCH_TOLERANCE = 1e-6
 """Optima over real numbers, and over boxes, are exact up to this share."""
-MOST_TRIED = 200
+MAX_TRIED = 200
 """At most this many points, also of a part of them, are evaluated exactly to find what binds."""
-SOME = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
-ALONE = "ranges of quantities are those at the best sizes"
+PARTIAL_RANGES_NOTE = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
+SIZE_RANGES_NOTE = "ranges of quantities are those at the best sizes"
 Marks = NDArray[np.bool_]
 Array = NDArray[np.float64]
 
@@ -57,7 +57,7 @@ Exact = Callable[[Mapping[str, int], EnergyProblem], "ExactValues | None"]
 
 
 @record
-class _Value:
+class _PointValue:
     place: int
     ends: Interval
     known: ExactValues
@@ -70,9 +70,11 @@ def values_at(problem: EnergyProblem, columns: Mapping[str, Any], length: int, s
     for index, (left, right) in enumerate(sides):
         formulas |= {f"left {index}": left, f"right {index}": right}
     with np.errstate(all="ignore"):
-        values = {name: np.broadcast_to(column, (length,)) for name, column in compiled(formulas)(columns).items()}
+        values = {
+            name: np.broadcast_to(column, (length,)) for name, column in compile_formulas(formulas)(columns).items()
+        }
         pairs = [(values[f"left {index}"], values[f"right {index}"]) for index in range(len(sides))]
-        rows = [left <= right + CLOSE * np.abs(right) for left, right in pairs]
+        rows = [left <= right + ROUNDING_TOLERANCE * np.abs(right) for left, right in pairs]
     return values["objective"], np.array(rows, bool).reshape(len(rows), length)
 
 
@@ -95,7 +97,7 @@ class Candidates:
         self.key, self._fit = np.where(np.isnan(key), np.inf, key), fit
         self._length = len(key)
         self._every = tuple(range(len(problem.constraints)))
-        self._found: dict[tuple[int, tuple[int, ...]], _Value | None] = {}
+        self._found: dict[tuple[int, tuple[int, ...]], _PointValue | None] = {}
 
     @property
     def feasible(self) -> Marks:
@@ -107,42 +109,42 @@ class Candidates:
         """The points at which at most one constraint fails."""
         return np.asarray((~self._fit).sum(axis=0) <= 1)
 
-    def _at(self, place: int, indices: tuple[int, ...] | None = None) -> _Value | None:
+    def _find_value(self, place: int, indices: tuple[int, ...] | None = None) -> _PointValue | None:
         """Return the exact value of a point; None if it has none, or one of the selected constraints fails."""
         indices = self._every if indices is None else indices
         if (place, indices) not in self._found:
             self._found[place, indices] = self._evaluated(place, indices)
         return self._found[place, indices]
 
-    def _evaluated(self, place: int, indices: tuple[int, ...]) -> _Value | None:
+    def _evaluated(self, place: int, indices: tuple[int, ...]) -> _PointValue | None:
         problem = self._problem.under(indices)
         exact = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
         if exact is None:
             return None
-        slack = 0 if exact.real is None else Fraction(ROUNDED)
+        slack = 0 if exact.real is None else Fraction(SEARCH_TOLERANCE)
         try:
             for item in problem.constraints:
-                left, right = (value_of(side, exact.values, shared=False) for side in (item.left, item.right))
+                left, right = (bound_value(side, exact.values, shared=False) for side in (item.left, item.right))
                 low, high = (left.upper, right.lower) if problem.upper else (left.lower, right.upper)
                 if low > high + slack * abs(high):
                     return None
-            return _Value(place, value_of(problem.objective, exact.values, shared=False), exact)
+            return _PointValue(place, bound_value(problem.objective, exact.values, shared=False), exact)
         except EvaluationError:
             return None
 
     def incumbent(self, best: float) -> float:
         """Return the best value if it is below `best`; if bounds are not sharp, of the points that are tried."""
         for count, place in enumerate(self._in_order(self.feasible & (self.key < best))):
-            if self.key[place] >= best or count == MOST_TRIED:
+            if self.key[place] >= best or count == MAX_TRIED:
                 break
-            evaluated = self._at(place)
+            evaluated = self._find_value(place)
             if evaluated is not None:
-                best = min(best, self._number(evaluated))
+                best = min(best, self._select_end(evaluated))
                 if self._sharp:
                     break
         return best
 
-    def _number(self, value: _Value) -> float:
+    def _select_end(self, value: _PointValue) -> float:
         return float(value.ends.upper if self._problem.upper else value.ends.lower)
 
     def _in_order(self, marks: Marks) -> Iterator[int]:
@@ -158,42 +160,44 @@ class Candidates:
         for place in self._in_order(self.feasible):
             bound = float(self.key[place])
             if best is not None:
-                share = 0 if self._sharp or best.known.real is not None else NEAR
-                if bound > (number := self._number(best)) + share * abs(number):
+                share = 0 if self._sharp or best.known.real is not None else NEAR_OPTIMUM_SHARE
+                if bound > (number := self._select_end(best)) + share * abs(number):
                     break
-            cut = tried == MOST_EXACT or (best is not None and late())
+            cut = tried == MAX_EXACT or (best is not None and is_out_of_time())
             if cut:
                 break
             tried += 1
-            evaluated = self._at(place)
-            if evaluated is not None and (best is None or self._number(evaluated) < self._number(best)):
+            evaluated = self._find_value(place)
+            if evaluated is not None and (best is None or self._select_end(evaluated) < self._select_end(best)):
                 best = evaluated
             if self._sharp and best is not None:
                 break
         else:
             bound = None
         if best is None:
-            if tried == MOST_EXACT or outside < np.inf:
+            if tried == MAX_EXACT or outside < np.inf:
                 return EnergyOptimum(BRACKETED, LATTICE, points=self._length)
-            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._conflict(), points=self._length)
-        value, real = self._number(best), best.known.real
-        least = value if bound is None or bound >= value - CLOSE * abs(value) else bound
+            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._find_conflict(), points=self._length)
+        value, real = self._select_end(best), best.known.real
+        least = value if bound is None or bound >= value - ROUNDING_TOLERANCE * abs(value) else bound
         least = min(least, outside)
         gap = (value - least) / abs(value) if value else 0.0
         if real is not None and real.gap is not None:
             # Nothing is below the bound that the search for real variables has at the best point.
             least, gap = min(least, value - real.gap * abs(value)), max(gap, real.gap)
-        near, feasible = self._near(value), np.flatnonzero(self.feasible)
+        near, feasible = self._make_near_selector(value), np.flatnonzero(self.feasible)
         whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
-        beside = {name: self._vary_alone(name, best.place, near(CLOSE)) for name in whole}
-        spans = {name: self._span(name, places) for name, places in beside.items()}
+        beside = {name: self._vary_alone(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
+        spans = {name: self._find_span(name, places) for name, places in beside.items()}
         # Of boxes only the best points are kept, and any other whole number may lie between these.
         allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
         some = {name: self._list_some(name, places, allowed[name]) for name, places in beside.items()}
         around = None if outside < np.inf else feasible
-        some_near = {name: self._list_some(name, near(NEAR), around) for name in whole}
+        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), around) for name in whole}
         optimum = EnergyOptimum(
-            OPTIMAL if gap <= (CLOSE if real is None and outside == np.inf else ROUNDED) else BRACKETED,
+            OPTIMAL
+            if gap <= (ROUNDING_TOLERANCE if real is None and outside == np.inf else SEARCH_TOLERANCE)
+            else BRACKETED,
             LATTICE if outside == np.inf else BRANCHING,
             value=float(best.ends.upper),
             lower=float(best.ends.lower),
@@ -201,13 +205,13 @@ class Candidates:
             gap=gap,
             variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
             at={name: int(self.points[name][best.place]) for name in whole},
-            ranges={name: self._span(name, near(NEAR)) for name in whole},
+            ranges={name: self._find_span(name, near(NEAR_OPTIMUM_SHARE)) for name in whole},
             some={name: values for name, values in some.items() if values},
             some_near={name: values for name, values in some_near.items() if values},
-            binding=tuple(dict.fromkeys(self._binding(value, best))),
+            binding=tuple(dict.fromkeys(self._binding_constraints(value, best))),
             points=self._length,
             estimate=best.known.estimate,
-            notes=(SOME,) if cut or outside < np.inf else (),
+            notes=(PARTIAL_RANGES_NOTE,) if cut or outside < np.inf else (),
         )
         if real is None:
             return optimum
@@ -216,21 +220,21 @@ class Candidates:
             variables={**optimum.variables, **real.variables},
             at={**optimum.at, **real.at},
             ranges={**optimum.ranges, **real.ranges},
-            notes=(*optimum.notes, ALONE),
+            notes=(*optimum.notes, SIZE_RANGES_NOTE),
         )
 
-    def _near(self, value: float) -> Callable[[float], NDArray[np.int64]]:
+    def _make_near_selector(self, value: float) -> Callable[[float], NDArray[np.int64]]:
         """Return a function that selects the feasible points whose objective is within a share of the optimum."""
 
         def near(share: float) -> NDArray[np.int64]:
             if self._sharp:
                 return np.flatnonzero(self.feasible & (self.key <= value + share * abs(value)))
             pool = (item for (_, indices), item in self._found.items() if item is not None and indices == self._every)
-            return np.array([item.place for item in pool if self._number(item) <= value + share * abs(value)])
+            return np.array([item.place for item in pool if self._select_end(item) <= value + share * abs(value)])
 
         return near
 
-    def _span(self, name: str, places: NDArray[np.int64]) -> Span:
+    def _find_span(self, name: str, places: NDArray[np.int64]) -> Span:
         values = self.points[name][places]
         return int(values.min()), int(values.max())
 
@@ -251,47 +255,47 @@ class Candidates:
             between = np.count_nonzero((allowed >= values[0]) & (allowed <= values[-1]))
         return () if between == len(values) else tuple(values.tolist())
 
-    def _binding(self, value: float, best: _Value) -> Iterator[str]:
+    def _binding_constraints(self, value: float, best: _PointValue) -> Iterator[str]:
         """Yield the constraints without which some point is better, and the ends of ranges at which the optimum is."""
-        wrong, share = (~self._fit).sum(axis=0), CLOSE if best.known.real is None else ROUNDED
+        wrong, share = (~self._fit).sum(axis=0), ROUNDING_TOLERANCE if best.known.real is None else SEARCH_TOLERANCE
         for index, constraint in enumerate(self._problem.constraints):
             marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))
             kept = tuple(position for position in self._every if position != index)
             for count, better in enumerate(self._in_order(marks)):
-                if self.key[better] >= value - CLOSE * abs(value) or count == MOST_TRIED:
+                if self.key[better] >= value - ROUNDING_TOLERANCE * abs(value) or count == MAX_TRIED:
                     break
-                evaluated = self._at(better, kept)
-                if evaluated is not None and self._number(evaluated) < value - share * abs(value):
+                evaluated = self._find_value(better, kept)
+                if evaluated is not None and self._select_end(evaluated) < value - share * abs(value):
                     yield constraint.text
                     break
         for variable in self._problem.variables:
             if variable.name in self.points:
                 chosen = int(self.points[variable.name][best.place])
-                yield from (f"{variable.name} {op} {chosen}" for op, end in _ends(variable) if end == chosen)
+                yield from (f"{variable.name} {op} {chosen}" for op, end in _range_ends(variable) if end == chosen)
         yield from best.known.real.binding if best.known.real is not None else ()
 
-    def _conflict(self) -> tuple[str, ...]:
+    def _find_conflict(self) -> tuple[str, ...]:
         """Return a minimal set of constraints that exclude each other."""
 
         def is_possible(indices: Sequence[int]) -> bool:
             marks: Any = self._fit[list(indices)].all(axis=0)
             if self._sharp:
                 return bool(marks.any())
-            tried = islice(self._in_order(marks), MOST_TRIED)
-            return any(self._at(place, tuple(indices)) is not None for place in tried)
+            tried = islice(self._in_order(marks), MAX_TRIED)
+            return any(self._find_value(place, tuple(indices)) is not None for place in tried)
 
-        left = minimal(self._every, is_possible)
+        left = find_minimal_conflict(self._every, is_possible)
         return tuple(dict.fromkeys(self._problem.constraints[index].text for index in left))
 
 
-def _ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
+def _range_ends(variable: Variable) -> Iterator[tuple[str, Fraction]]:
     if variable.low is not None:
         yield ">=", variable.low
     if variable.high is not None:
         yield "<=", variable.high
 
 
-def minimal(items: Sequence[Any], feasible: Callable[[Sequence[Any]], bool]) -> list[Any]:
+def find_minimal_conflict(items: Sequence[Any], feasible: Callable[[Sequence[Any]], bool]) -> list[Any]:
     """Return a minimal infeasible selection of items: it is feasible without any one item."""
     left = list(items)
     for item in items:

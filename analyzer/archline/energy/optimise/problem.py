@@ -18,7 +18,7 @@ OPTIMAL, INFEASIBLE, BRACKETED = "optimal", "infeasible", "bracketed"
 LATTICE, GEOMETRIC, BRANCHING = "lattice", "geometric program", "branch and bound"
 AMOUNT = "amount "
 """The prefix of the names, among a problem's bounds, of formulas that have to be at least 0."""
-NEAR = 0.01
+NEAR_OPTIMUM_SHARE = 0.01
 """Ranges are over the points whose objective is within this share of the optimum."""
 
 

@@ -10,24 +10,26 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.formulas import fold
 from archline.energy.optimise import problem as p
-from archline.energy.optimise.branch import FAR, LEAST, Branching, SignomialProgram
+from archline.energy.optimise.branch import MAX_LOGARITHM, TINY_SUM, Branching, SignomialProgram
 from archline.energy.optimise.closed_forms import closed_forms
 from archline.energy.optimise.enclosures import Pair, Vector
-from archline.energy.optimise.local import TIGHT, LocalOptimum, optimum
-from archline.energy.optimise.points import minimal
-from archline.energy.optimise.signomials import ONE, SignomialDomain, Sum, cases, parts, plus
+from archline.energy.optimise.local import TIGHT, LocalOptimum, find_local_optimum
+from archline.energy.optimise.points import find_minimal_conflict
+from archline.energy.optimise.signomials import ONE, SignomialDomain, Sum, add_sums, iterate_cases, split_by_sign
 from archline.language.diagnostics import error
 
-CLOSE = 1e-6
-HELD = 1e-7
+SOLVER_TOLERANCE = 1e-6
+MIN_MULTIPLIER = 1e-7
 """A constraint binds if its multiplier is larger."""
-INNER = "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
+CONNECTED_RANGES_NOTE = (
+    "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
+)
 
 
 def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOptimum:
     """Return the optimum over real variables; all other names have `values`. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
-    models = list(_models(problem, values, every))
+    models = list(_signomial_programs(problem, values, every))
     searches = [Branching(model) for model in models]
     method = p.GEOMETRIC if all(model.convex for model in models) else p.BRANCHING
     boxes = sum(search.boxes for search in searches)
@@ -39,13 +41,13 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
     if best is None:
 
         def is_feasible(kept: Sequence[int]) -> bool:
-            return any(Branching(model).bound < inf for model in _models(problem, values, kept))
+            return any(Branching(model).bound < inf for model in _signomial_programs(problem, values, kept))
 
-        texts = [problem.constraints[index].text for index in minimal(every, is_feasible)]
+        texts = [problem.constraints[index].text for index in find_minimal_conflict(every, is_feasible)]
         return p.EnergyOptimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
     gap = (value - bound) / value if value > bound else 0.0
-    closed = gap <= CLOSE
-    answer = _Answer(problem, models[place], best, closed=closed)
+    closed = gap <= SOLVER_TOLERANCE
+    answer = _Solution(problem, models[place], best, closed=closed)
     answer.require_ends()
     at, variables = answer.variables()
     return p.EnergyOptimum(
@@ -61,70 +63,83 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
         binding=tuple(answer.binding()),
         closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
-        notes=() if models[place].convex or not closed else (INNER,),
+        notes=() if models[place].convex or not closed else (CONNECTED_RANGES_NOTE,),
     )
 
 
-def _models(problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]) -> Iterator[SignomialProgram]:
+def _signomial_programs(
+    problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]
+) -> Iterator[SignomialProgram]:
     """Yield programs, of whose optima the best is the answer: one for each choice of arguments by max and min."""
     whole = [index for index, item in enumerate(problem.variables) if item.integer]
-    low, high = (np.array(ends) for ends in zip(*map(_logs, problem.variables), strict=True))
+    low, high = (np.array(ends) for ends in zip(*map(_find_log_range, problem.variables), strict=True))
     low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
 
     def read(reader: SignomialDomain) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
         sides += [({}, fold(end.lower, reader)) for name, end in problem.bounds.items() if name.startswith(p.AMOUNT)]
-        return [fold(problem.end(problem.bounds["objective"]), reader), *(plus(*side, -1) for side in sides)]
+        return [fold(problem.end(problem.bounds["objective"]), reader), *(add_sums(*side, -1) for side in sides)]
 
-    for reader, (objective, *sides) in cases({item.key: i for i, item in enumerate(problem.variables)}, values, read):
-        every = [parts(terms) for terms in (*sides, *reader.sides)]
+    for reader, (objective, *sides) in iterate_cases(
+        {item.key: i for i, item in enumerate(problem.variables)}, values, read
+    ):
+        every = [split_by_sign(terms) for terms in (*sides, *reader.sides)]
         filled = [index for index, (left, _) in enumerate(every) if left]
         varies = {key: value for key, value in objective.items() if key}
         constant = objective.get((), 0.0)
         least: Sum = ONE
         if not varies and constant > 0:
             # Unscaled, a small value keeps its digits.
-            least, constant = plus({}, {(): constant}), 0.0
+            least, constant = add_sums({}, {(): constant}), 0.0
         elif not varies:
             constant -= 1.0
-        pairs = tuple((every[index][0], every[index][1] or LEAST) for index in filled)
+        pairs = tuple((every[index][0], every[index][1] or TINY_SUM) for index in filled)
         origins = tuple(kept[index] if index < len(kept) else -1 for index in filled)
         yield SignomialProgram(varies or least, constant, tuple(reader.sums), pairs, origins, low, high, whole)
 
 
-def _range(variable: p.Variable) -> tuple[float | None, float | None]:
+def _find_range(variable: p.Variable) -> tuple[float | None, float | None]:
     low, high = (None if end is None else float(end) for end in (variable.low, variable.high))
     return (1.0 if low is None and variable.name == "P" else low), high
 
 
-def _logs(variable: p.Variable) -> tuple[float, float]:
-    low, high = _range(variable)
-    return log(low) if low else -FAR, FAR if high is None else log(high or exp(-FAR))
+def _find_log_range(variable: p.Variable) -> tuple[float, float]:
+    low, high = _find_range(variable)
+    return log(low) if low else -MAX_LOGARITHM, MAX_LOGARITHM if high is None else log(high or exp(-MAX_LOGARITHM))
 
 
-class _Answer:
+class _Solution:
     """A solution in terms of the problem."""
 
     def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
         held = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
-        used = {index for pair, weight in held if weight > HELD for terms in pair for key in terms for index, _ in key}
+        used = {
+            index
+            for pair, weight in held
+            if weight > MIN_MULTIPLIER
+            for terms in pair
+            for key in terms
+            for index, _ in key
+        }
         for number, terms in reversed([*enumerate(model.sums, len(best.y))]):
             used |= {index for key in terms for index, _ in key} if number in used else set()
         self.free = [index for index in range(len(best.y)) if closed and index not in used]
 
-    def _number(self, index: int, y: float) -> p.Number:
+    def _convert_value(self, index: int, y: float) -> p.Number:
         """Return the value of a variable, clipped to its range, which rounding may leave."""
         variable = self.problem.variables[index]
-        low, high = _range(variable)
+        low, high = _find_range(variable)
         value = min(max(float(f"{exp(min(y, 700)):.14g}"), low or 0.0), inf if high is None else high)
         return round(value) if variable.integer else value
 
     def require_ends(self) -> None:
         """Raise ArchlineError (AL491) if the optimum is at the end of a variable that has no range."""
         for index, variable in enumerate(self.problem.variables):
-            (low, high), y = _range(variable), self.best.y[index]
-            if index not in self.free and ((low is None and y <= 1 - FAR) or (high is None and y >= FAR - 1)):
+            (low, high), y = _find_range(variable), self.best.y[index]
+            if index not in self.free and (
+                (low is None and y <= 1 - MAX_LOGARITHM) or (high is None and y >= MAX_LOGARITHM - 1)
+            ):
                 direction = "rises" if y > 0 else "falls"
                 message = f"{self.problem.minimise} decreases without bound as `{variable.name}` {direction}"
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {variable.name}=...")
@@ -136,34 +151,36 @@ class _Answer:
         for index in self.free:
             low, high = y.copy(), y.copy()
             low[index], high[index] = self.model.low[index], self.model.high[index]
-            first, last = _span(self.model, index, y, low, high)
-            if last - first > CLOSE:
-                y[index], spans[index] = (first + last) / 2, self._numbers(index, first, last)
-        at = {variable.name: self._number(index, y[index]) for index, variable in enumerate(self.problem.variables)}
+            first, last = _find_span(self.model, index, y, low, high)
+            if last - first > SOLVER_TOLERANCE:
+                y[index], spans[index] = (first + last) / 2, self._convert_span(index, first, last)
+        at = {
+            variable.name: self._convert_value(index, y[index]) for index, variable in enumerate(self.problem.variables)
+        }
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
     def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, Branching]]) -> dict[str, p.Span]:
         """Return the range of each variable among points near the optimum, over all choices of max and min."""
-        most, spans = value * (1 + p.NEAR), [[y] for y in self.best.y]
+        most, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
         for model, search in cases:
             if search.best is not None and search.value <= most:
                 near = model.level(most - model.constant)
                 for index, ends in enumerate(spans):
-                    ends += _span(model, index, search.best.y, model.low, model.high, near)
-        numbers = [self._numbers(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
+                    ends += _find_span(model, index, search.best.y, model.low, model.high, near)
+        numbers = [self._convert_span(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
         return {variable.name: span for variable, span in zip(self.problem.variables, numbers, strict=True)}
 
-    def _numbers(self, index: int, first: float, last: float) -> p.Span:
+    def _convert_span(self, index: int, first: float, last: float) -> p.Span:
         """Return a range of values, of integers inside it if the variable is an integer."""
         if self.problem.variables[index].integer:
-            return ceil(exp(first) - CLOSE), floor(exp(last) + CLOSE)
-        return self._number(index, first), self._number(index, last)
+            return ceil(exp(first) - SOLVER_TOLERANCE), floor(exp(last) + SOLVER_TOLERANCE)
+        return self._convert_value(index, first), self._convert_value(index, last)
 
     def closed_forms(self, values: Mapping[str, float], at: Mapping[str, p.Number]) -> dict[str, str]:
         """Return formulas of the variables that are real and not at ends of their ranges."""
         every = self.problem.variables
         numbers = {**values, **{variable.key: float(at[variable.name]) for variable in every}}
-        fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > HELD)}
+        fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > MIN_MULTIPLIER)}
         unknown = [variable.key for index, variable in enumerate(every) if index not in fixed and not variable.integer]
         objective = self.problem.end(self.problem.bounds["objective"])
         formulas = closed_forms(objective, [self.problem.sides(index) for index in self._binding], unknown, numbers)
@@ -173,24 +190,24 @@ class _Answer:
     def _binding(self) -> list[int]:
         """The indices of the constraints that bind at the optimum."""
         weights = zip(self.model.origins, self.best.weights[1:], strict=True)
-        return [origin for origin, weight in weights if origin >= 0 and weight > HELD]
+        return [origin for origin, weight in weights if origin >= 0 and weight > MIN_MULTIPLIER]
 
     def binding(self) -> Iterator[str]:
         yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding)
         for index, variable in enumerate(self.problem.variables):
-            (low, high), y, slope = _range(variable), self.best.y[index], self.best.slopes[index]
-            if low is not None and y <= self.model.low[index] + CLOSE and slope > HELD:
+            (low, high), y, slope = _find_range(variable), self.best.y[index], self.best.slopes[index]
+            if low is not None and y <= self.model.low[index] + SOLVER_TOLERANCE and slope > MIN_MULTIPLIER:
                 yield f"{variable.name} >= {low:.12g}"
-            if high is not None and y >= self.model.high[index] - CLOSE and slope < -HELD:
+            if high is not None and y >= self.model.high[index] - SOLVER_TOLERANCE and slope < -MIN_MULTIPLIER:
                 yield f"{variable.name} <= {high:.12g}"
 
 
-def _span(
+def _find_span(
     model: SignomialProgram, index: int, y: Vector, low: Vector, high: Vector, *more: Pair
 ) -> tuple[float, float]:
     """Return the smallest and largest logarithm of a variable that a search reaches from a feasible point."""
     ends = [y[index]]
     for sign in (1.0, -1.0):
-        reached = optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
+        reached = find_local_optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
         ends += [reached.y[index]] if reached.feasible else []
     return min(ends), max(ends)

@@ -18,14 +18,14 @@ Monomial = tuple[tuple[int, float], ...]
 """Powers of variables, by their numbers."""
 Sum = Mapping[Monomial, float]
 ONE: Sum = {(): 1.0}
-MOST_TERMS, MOST_POWER, MOST_SIGNED = 400, 3, 12
+MAX_TERMS, MAX_POWER, MAX_SIGNED_POWER = 400, 3, 12
 """Sums are multiplied out up to so many terms, powers of positive sums up to the second number, of signed ones, which
 have no other form, up to the third."""
 Choice = tuple[str, tuple[frozenset[Any], ...]]
 """A max or a min, by its arguments."""
 
 
-def times(first: Sum, second: Sum, exponent: float = 1.0) -> Sum:
+def multiply_sums(first: Sum, second: Sum, exponent: float = 1.0) -> Sum:
     """Return the product with a power of a second sum, which has one term of coefficient 1 if that is not 1."""
     product: dict[Monomial, float] = {}
     for left, a in first.items():
@@ -38,7 +38,7 @@ def times(first: Sum, second: Sum, exponent: float = 1.0) -> Sum:
     return {key: value for key, value in product.items() if value}
 
 
-def plus(first: Sum, second: Sum, sign: int = 1) -> Sum:
+def add_sums(first: Sum, second: Sum, sign: int = 1) -> Sum:
     """Return the sum, or the difference if `sign` is -1."""
     result = dict(first)
     for key, value in second.items():
@@ -46,12 +46,12 @@ def plus(first: Sum, second: Sum, sign: int = 1) -> Sum:
     return {key: value for key, value in result.items() if value}
 
 
-def parts(terms: Sum) -> tuple[Sum, Sum]:
+def split_by_sign(terms: Sum) -> tuple[Sum, Sum]:
     """Return the positive terms, and the negative ones with their signs changed."""
     return {k: value for k, value in terms.items() if value > 0}, {k: -value for k, value in terms.items() if value < 0}
 
 
-def constant(terms: Sum) -> float | None:
+def find_constant(terms: Sum) -> float | None:
     """Return the value of a sum in which nothing varies, else None."""
     return terms.get((), 0.0) if terms.keys() <= {()} else None
 
@@ -73,67 +73,67 @@ class SignomialDomain:
         self.undecided: tuple[Choice, int] | None = None
 
     def number(self, value: int | Fraction, expr: s.Expr) -> Sum:
-        return _number(float(value))
+        return _make_constant(float(value))
 
     def name(self, name: s.Name) -> Sum:
         if name.id in self._variables:
             return {((self._variables[name.id], 1.0),): 1.0}
-        return _number(self._values[name.id])
+        return _make_constant(self._values[name.id])
 
     def negated(self, value: Sum, expr: s.Unary) -> Sum:
-        return plus({}, value, -1)
+        return add_sums({}, value, -1)
 
     def binary(self, op: str, left: Sum, right: Sum, expr: s.Binary) -> Sum:
         match op:
             case "+" | "-":
-                return plus(left, right, 1 if op == "+" else -1)
+                return add_sums(left, right, 1 if op == "+" else -1)
             case "*":
-                return self._times(left, right, expr)
+                return self._multiply(left, right, expr)
             case "/":
-                return self._times(left, self._power(right, -1.0, expr), expr)
+                return self._multiply(left, self._raise_to_power(right, -1.0, expr), expr)
             case _:
-                exponent = constant(right)
+                exponent = find_constant(right)
                 if exponent is None:
-                    raise _refused(expr, "an exponent varies")
-                return self._power(left, exponent, expr)
+                    raise _make_form_error(expr, "an exponent varies")
+                return self._raise_to_power(left, exponent, expr)
 
-    def _times(self, first: Sum, second: Sum, expr: s.Expr) -> Sum:
-        if len(first) * len(second) > MOST_TERMS:
-            raise _refused(expr, "it has too many terms")
-        return times(first, second)
+    def _multiply(self, first: Sum, second: Sum, expr: s.Expr) -> Sum:
+        if len(first) * len(second) > MAX_TERMS:
+            raise _make_form_error(expr, "it has too many terms")
+        return multiply_sums(first, second)
 
-    def _power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
+    def _raise_to_power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
         signed, whole = min(base.values(), default=0.0) < 0, exponent == int(exponent)
-        if whole and 0 <= exponent <= (MOST_SIGNED if signed else MOST_POWER):
-            return reduce(lambda first, second: self._times(first, second, expr), [base] * int(exponent), ONE)
+        if whole and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
+            return reduce(lambda first, second: self._multiply(first, second, expr), [base] * int(exponent), ONE)
         if not base and exponent > 0:
             return {}
         if not base or (signed and not (whole and len(base) == 1)):
-            raise _refused(expr, f"what is raised to the power {exponent:.12g} is not a sum of positive terms")
+            raise _make_form_error(expr, f"what is raised to the power {exponent:.12g} is not a sum of positive terms")
         indices = {index for key in base for index, _ in key}
         shared: Sum = {tuple((index, min(dict(key).get(index, 0.0) for key in base)) for index in sorted(indices)): 1.0}
         scale = base[next(iter(base))]
-        rest = {key: value / scale for key, value in times(base, shared, -1.0).items()}
+        rest = {key: value / scale for key, value in multiply_sums(base, shared, -1.0).items()}
         if rest != ONE:
             self.sums += [rest] if rest not in self.sums else []
-            shared = times(shared, {((len(self._variables) + self.sums.index(rest), 1.0),): 1.0})
-        return times({(): scale**exponent}, shared, exponent)
+            shared = multiply_sums(shared, {((len(self._variables) + self.sums.index(rest), 1.0),): 1.0})
+        return multiply_sums({(): scale**exponent}, shared, exponent)
 
     def call(self, function: str, values: Sequence[Sum], expr: s.Call) -> Sum:
-        constants = [value for value in map(constant, values) if value is not None]
+        constants = [value for value in map(find_constant, values) if value is not None]
         if len(constants) == len(values):
-            return _number(_FUNCTIONS[function](*constants))
+            return _make_constant(_FUNCTIONS[function](*constants))
         if function == "sqrt":
-            return self._power(values[0], 0.5, expr)
+            return self._raise_to_power(values[0], 0.5, expr)
         if function not in ("max", "min"):
-            raise _refused(expr, f"`{function}` of what varies")
+            raise _make_form_error(expr, f"`{function}` of what varies")
         every = {frozenset(item.items()): item for item in values}
         choice = function, tuple(every)
         if choice not in self._chosen:
             self.undecided = choice, len(every)
         selected = [*every.values()][self._chosen.get(choice, 0)]
         self.sides += [
-            plus(*((item, selected) if function == "max" else (selected, item)), -1) for item in every.values()
+            add_sums(*((item, selected) if function == "max" else (selected, item)), -1) for item in every.values()
         ]
         return selected
 
@@ -144,7 +144,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 }  # fmt: skip
 
 
-def cases(
+def iterate_cases(
     variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[SignomialDomain], T]
 ) -> Iterator[tuple[SignomialDomain, T]]:
     """Yield the reader and its result for each choice of the arguments that max and min select."""
@@ -160,11 +160,11 @@ def cases(
             waiting += [{**chosen, key: index} for index in range(count)]
 
 
-def _number(value: float) -> Sum:
+def _make_constant(value: float) -> Sum:
     return {(): value} if value else {}
 
 
-def _refused(expr: s.Expr, reason: str) -> Exception:
+def _make_form_error(expr: s.Expr, reason: str) -> Exception:
     message = f"`{format_expression(expr)}` cannot be minimised over real numbers: {reason}"
     hint = "name what varies in --integer, with ranges"
     return error(rules.NOT_SIGNOMIAL, message, span=expr.span, hint=hint)

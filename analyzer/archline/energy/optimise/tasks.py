@@ -16,17 +16,17 @@ from archline.costs import rules
 from archline.costs.sizes import Given, check_known, from_python, wrong_value
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
-from archline.energy.answers import applied, collect_notes, explain_choice, numeric
-from archline.energy.caches import OF_CACHES, Settings, of_levels
-from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, usual_model
-from archline.energy.formulas import names_in, value_of
-from archline.energy.machines import Machine, parameter
+from archline.energy.answers import apply_to_subject, collect_notes, derive_numeric, explain_choice
+from archline.energy.caches import OF_CACHES, Settings, make_levels_error
+from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, find_default_model
+from archline.energy.formulas import bound_value, names_in
+from archline.energy.machines import Machine, read_parameter
 from archline.energy.model import Model
-from archline.energy.models import model as model_of
-from archline.energy.optimise.boxes import BoxSearch, Space, ends_over
-from archline.energy.optimise.constraints import UNITS, Reading
-from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, lattice, size
-from archline.energy.optimise.points import Candidates, ExactValues, minimal, values_at
+from archline.energy.models import find_model as model_of
+from archline.energy.optimise.boxes import BoxSearch, Space, enclose_cost
+from archline.energy.optimise.constraints import UNITS, FormulaReader
+from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, count_points, enumerate_points
+from archline.energy.optimise.points import Candidates, ExactValues, find_minimal_conflict, values_at
 from archline.energy.optimise.problem import (
     AMOUNT,
     BRACKETED,
@@ -43,25 +43,25 @@ from archline.energy.optimise.problem import (
 from archline.energy.optimise.reals import solve
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.results import CacheUsed
-from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject, check_facts, model_for
-from archline.energy.sweeps import constraints_of, known_number, names_of, processors_in_sizes, variables
+from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject, check_facts, choose_model
+from archline.energy.sweeps import convert_fact, count_processors, list_names, read_variables, require_number
 from archline.energy.targets import SIZE
 from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.intervals import Interval
-from archline.expr.tree import defined_sizes, substituted_fact
+from archline.expr.tree import defined_sizes, substitute_in_fact
 from archline.language import syntax as s
 from archline.language.conditions import OF_SIZES
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
-from archline.language.substitution import facts_in_sizes
+from archline.language.substitution import express_facts_in_sizes
 from archline.records import replace
 
 HALVINGS = "halvings "
 """The prefix of the names of numbers of halvings in formulas."""
-MOST_HALVINGS = 60
+MAX_HALVINGS = 60
 _NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
 NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
 """The rules by which sizes are reported at which an algorithm has no run."""
@@ -83,17 +83,17 @@ class OptimisationTask:
         minimise: str,
     ) -> None:
         self.chosen = chosen
-        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else names_of(chosen)
+        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_names(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
-        most = min(MOST_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
+        most = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
         times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(most)) for name in halve)
-        self.variables = (*variables(chosen, self.sizes, over, integer), *times)
+        self.variables = (*read_variables(chosen, self.sizes, over, integer), *times)
         words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
-        usual = usual_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
-        self.model: Model = model_for(chosen, None if model is None else model_of(model), usual)
+        usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
+        self.model: Model = choose_model(chosen, None if model is None else model_of(model), usual)
         check_known(at, [chosen.names])
-        self.at = {name: known_number(name, *each) for name, each in at.items()}
+        self.at = {name: require_number(name, *each) for name, each in at.items()}
         if isinstance(chosen, AlgorithmSubject):
             wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [problem for problem in wrong if problem is not None]:
@@ -113,13 +113,13 @@ class OptimisationTask:
         for name in (name for names in self.halved.values() for name in names if name not in machine.quantities):
             hint = did_you_mean(name, machine.quantities) or f"give --parameter {name}=..."
             raise error(rules.UNKNOWN_SIZE, f"machine `{machine.name}` has no `{name}`", hint=hint)
-        more = {name: parameter(name, "1") for name in self.moved if name not in machine.quantities}
+        more = {name: read_parameter(name, "1") for name in self.moved if name not in machine.quantities}
         self.machine = replace(machine, quantities={**machine.quantities, **more})
-        on, _ = applied(chosen, self.machine, self.model, Settings())
+        on, _ = apply_to_subject(chosen, self.machine, self.model, Settings())
         self.on: ModelOnMachine = on
         self.settings = settings.on(machine, on.model.levels)
         if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *OF_CACHES})):
-            raise of_levels(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
+            raise make_levels_error(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
         self._names_model = model is not None
         self.held: frozenset[str] = frozenset()
@@ -131,7 +131,7 @@ class OptimisationTask:
             raise error(rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"take {', '.join(UNITS)}")
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
-        reading = Reading(self.on, self.sizes)
+        reading = FormulaReader(self.on, self.sizes)
         constraints = [*reading.constraints(subject)]
         objective = reading.formula(s.Name(minimise, span=b.DERIVED))
         sides = [side for constraint in constraints for side in (constraint.left, constraint.right)]
@@ -144,11 +144,11 @@ class OptimisationTask:
             )
         whole = all(variable.integer for variable in self.variables)
         if isinstance(self.chosen, FormulaSubject):
-            constraints += [constraint for fact in more for constraint in constraints_of(reading, fact, whole)]
-        problem = self._problem(minimise, objective, constraints, upper)
-        optimum = self._found(problem, more)
+            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, whole)]
+        problem = self._build_problem(minimise, objective, constraints, upper)
+        optimum = self._find_optimum(problem, more)
         if optimum.conflict:
-            optimum = replace(optimum, attainable=tuple(self._attainable(problem, optimum.conflict, more)))
+            optimum = replace(optimum, attainable=tuple(self._attainable_bounds(problem, optimum.conflict, more)))
         optimum = replace(optimum, notes=(*optimum.notes, *self._notes_on(optimum.estimate, problem.minimise)))
         assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
         return Optimisation(
@@ -170,28 +170,30 @@ class OptimisationTask:
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
 
-    def _found(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
+    def _find_optimum(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         """Return the optimum, over real numbers if no size of an algorithm varies."""
         whole = [variable for variable in self.variables if variable.integer]
         if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
-            return self._over_points(problem, more)
-        return self._over_reals(problem)
+            return self._optimise_points(problem, more)
+        return self._optimise_reals(problem)
 
-    def _attainable(self, problem: EnergyProblem, conflict: Sequence[str], more: Sequence[s.Fact]) -> Iterator[str]:
+    def _attainable_bounds(
+        self, problem: EnergyProblem, conflict: Sequence[str], more: Sequence[s.Fact]
+    ) -> Iterator[str]:
         """Yield for each constraint of a conflict the best bound that is attainable under the rest."""
         places = [index for index, constraint in enumerate(problem.constraints) if constraint.text in conflict]
         for index in places:
             constraint = problem.constraints[index]
             if constraint.bounded:
                 kept = [place for place in places if problem.constraints[place].text != constraint.text]
-                optimum = self._found(problem.attaining(index, kept), more)
+                optimum = self._find_optimum(problem.attaining(index, kept), more)
                 value, least = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
                 if value and optimum.status == OPTIMAL:
                     best, unit = value if least else 1 / value, constraint.unit.removeprefix("1")
                     number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
                     yield f"{constraint.bounded} {'>=' if least else '<='} {number}"
 
-    def _problem(
+    def _build_problem(
         self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool
     ) -> EnergyProblem:
         formulas = {"objective": objective}
@@ -199,36 +201,40 @@ class OptimisationTask:
             formulas |= {f"left {index}": constraint.left, f"right {index}": constraint.right}
         if isinstance(self.chosen, FormulaSubject):
             formulas |= {f"{AMOUNT}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
-        formulas = {name: arrays.following(formula, self.machine, self.moved) for name, formula in formulas.items()}
-        bounds = arrays.in_names(self.chosen, formulas)
+        formulas = {
+            name: arrays.expand_quantities(formula, self.machine, self.moved) for name, formula in formulas.items()
+        }
+        bounds = arrays.bound_in_names(self.chosen, formulas)
         variables = self.variables
         return EnergyProblem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
 
     # Sizes
-    def _over_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
-        facts = [*self._facts(), *(self._in_sizes(fact) for fact in more)]
+    def _optimise_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
+        facts = [*self._collect_facts(), *(self._express_in_sizes(fact) for fact in more)]
         whole = tuple(variable for variable in self.variables if variable.integer)
-        fixed, least = self._fixed(), self._least()
+        fixed, least = self._find_fixed_sizes(), self._find_minimum_sizes()
         plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
         try:
-            start = lattice(fixed, whole, facts, least, wide=True)
+            start = enumerate_points(fixed, whole, facts, least, wide=True)
         except UnlimitedSizeError as unbounded:
             if plain:
-                return self._over_reals(problem)
+                return self._optimise_reals(problem)
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact bounds `{unbounded}`", hint=hint) from None
-        if not size(start):
-            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._excluded(fixed, facts, least))
+        if not count_points(start):
+            return EnergyOptimum(INFEASIBLE, LATTICE, conflict=self._find_conflict(fixed, facts, least))
         if not any(" " in name for name in start):
-            candidates = self._candidates(problem, start)
+            candidates = self._build_candidates(problem, start)
             if candidates is None:
                 raise error(rules.NO_VALUE, "a cost has no value at any point")
             return candidates.best()
         if plain:
-            return self._over_reals(problem)
+            return self._optimise_reals(problem)
 
         def searched(kept: Sequence[int]) -> BoxSearch:
-            search = BoxSearch(self._space(problem.under(kept), facts, least), problem.under(kept), self._candidates)
+            search = BoxSearch(
+                self._build_space(problem.under(kept), facts, least), problem.under(kept), self._build_candidates
+            )
             search.run(start)
             return search
 
@@ -238,11 +244,11 @@ class OptimisationTask:
             return search.optimum()
         if not search.exhausted:
             return EnergyOptimum(BRACKETED, BRANCHING, points=search.count)
-        left = minimal(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
+        left = find_minimal_conflict(every, lambda kept: not (tried := searched(kept)).exhausted or tried.best < np.inf)
         conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
         return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
 
-    def _space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
+    def _build_space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
         cache = self.settings.cache
         held: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
         held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
@@ -253,19 +259,21 @@ class OptimisationTask:
                     raise error(energy_rules.UNBOUNDED, f"nothing limits `{variable.name}`", hint=hint)
                 held[variable.name] = (float(variable.low), float(variable.high))
         whole = tuple(variable for variable in self.variables if variable.integer)
-        return Space(whole, facts, least, held, partial(self._over_boxes, self._held(problem)), self._sharp(problem))
+        return Space(
+            whole, facts, least, held, partial(self._enclose_names, self._find_names(problem)), self._is_sharp(problem)
+        )
 
-    def _over_boxes(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
+    def _enclose_names(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
         enclosures = {}
         for name in names:
-            metric = name.removeprefix(arrays.LEAST)
+            metric = name.removeprefix(arrays.LOWER_PREFIX)
             if name.startswith(SIZE):
                 enclosures[name] = boxes.name(name.removeprefix(SIZE))
             elif name in ("Z", "L") or name in self.real:
                 enclosures[name] = boxes.name(name)
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
                 words = self._words_of(metric)
-                enclosures[name] = ends_over(self.chosen.cost(metric), boxes, name != metric, words)
+                enclosures[name] = enclose_cost(self.chosen.cost(metric), boxes, name != metric, words)
             else:
                 enclosures[name] = boxes.number(float(self.machine.values[name]))
         return enclosures
@@ -274,90 +282,92 @@ class OptimisationTask:
         """The Z and L of the level that a metric is of."""
         return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
-    def _held(self, problem: EnergyProblem) -> frozenset[str]:
+    def _find_names(self, problem: EnergyProblem) -> frozenset[str]:
         ends = (end for bound in problem.bounds.values() for end in (bound.lower, bound.upper))
         return frozenset().union(*map(names_in, ends))
 
-    def _sharp(self, problem: EnergyProblem) -> bool:
+    def _is_sharp(self, problem: EnergyProblem) -> bool:
         """Whether the derived bounds of all costs are their values at sizes."""
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
-        metrics = {name.removeprefix(arrays.LEAST) for name in self._held(problem)} & METRICS.keys()
+        metrics = {name.removeprefix(arrays.LOWER_PREFIX) for name in self._find_names(problem)} & METRICS.keys()
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
         return all(cost.ends is None and not cost.plans for cost in costs)
 
-    def _candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
+    def _build_candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
         """Return the problem at points; None if costs have no values at any."""
         if self.real:
-            space = self._space(problem, (), {})
+            space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
             key, fit = space.bounds(problem, rows or points)
-            return Candidates(problem, points, key, fit, False, self._exact)
-        points, columns, sharp = self._columns(problem, points)
-        length = size(points)
+            return Candidates(problem, points, key, fit, False, self._evaluate_exactly)
+        points, columns, sharp = self._build_columns(problem, points)
+        length = count_points(points)
         if not length:
             return None
         key, fit = values_at(problem, columns, length, sharp)
-        return Candidates(problem, points, key, fit, sharp, self._exact)
+        return Candidates(problem, points, key, fit, sharp, self._evaluate_exactly)
 
-    def _facts(self) -> list[s.Fact]:
+    def _collect_facts(self) -> list[s.Fact]:
         if isinstance(self.chosen, FormulaSubject):
             return []
-        facts = list(facts_in_sizes(self.chosen.algorithm.node))
+        facts = list(express_facts_in_sizes(self.chosen.algorithm.node))
         if "P" in self.at and "P" not in self.sizes:
-            facts.append(s.Binary("==", processors_in_sizes(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
+            facts.append(s.Binary("==", count_processors(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
         return facts
 
-    def _in_sizes(self, fact: s.Fact) -> s.Fact:
+    def _express_in_sizes(self, fact: s.Fact) -> s.Fact:
         """Express P in sizes in a fact of `--where` if these determine the number of processors."""
         if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
             return fact
-        return substituted_fact(fact, {"P": processors_in_sizes(self.chosen)})
+        return substitute_in_fact(fact, {"P": count_processors(self.chosen)})
 
-    def _fixed(self) -> dict[str, int]:
+    def _find_fixed_sizes(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.at.items() if value == int(value)}
 
-    def _least(self) -> dict[str, int]:
+    def _find_minimum_sizes(self) -> dict[str, int]:
         names = self.chosen.names
         return {item.name: 0 if item.name in self.halved else names.least(item.name) or 0 for item in self.variables}
 
-    def _excluded(self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]) -> tuple[str, ...]:
+    def _find_conflict(
+        self, fixed: Mapping[str, int], facts: Sequence[s.Fact], least: Mapping[str, int]
+    ) -> tuple[str, ...]:
         """Return facts and ranges that exclude each other."""
         ranges = [item for item in self.variables if item.low is not None or item.high is not None]
 
         def is_feasible(kept: Sequence[Any]) -> bool:
             free = [item if item in kept else replace(item, low=None, high=None) for item in self.variables]
             try:
-                points = lattice(fixed, free, [fact for fact in facts if fact in kept], least)
+                points = enumerate_points(fixed, free, [fact for fact in facts if fact in kept], least)
             except (UnlimitedSizeError, TooManyError):
                 return True
             return len(next(iter(points.values()))) > 0
 
-        left = minimal([*facts, *ranges], is_feasible)
+        left = find_minimal_conflict([*facts, *ranges], is_feasible)
         return tuple(item.text if isinstance(item, Variable) else format_fact(item) for item in left)
 
-    def _columns(
+    def _build_columns(
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
         """Return the points at which all names of the problem have numbers, these, and whether they are exact."""
-        held, sharp, length = self._held(problem), self._sharp(problem), size(points)
+        held, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
         missing = np.zeros(length, bool)
         whole = {name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)}
         for name in held:
-            metric = name.removeprefix(arrays.LEAST)
+            metric = name.removeprefix(arrays.LOWER_PREFIX)
             if name in self.halved_by:
                 count = points[self.halved_by[name]]
                 values[name] = values[name] * 0.5**count
             elif name.startswith(HALVINGS):
-                values[name] = arrays.as_floats(points[name.removeprefix(HALVINGS)])
+                values[name] = arrays.convert_array(points[name.removeprefix(HALVINGS)])
             elif name.startswith(SIZE):
-                values[name] = arrays.as_floats(sizes[name.removeprefix(SIZE)])
+                values[name] = arrays.convert_array(sizes[name.removeprefix(SIZE)])
             elif name in ("Z", "L"):
-                values[name] = arrays.as_floats(sizes[name])
+                values[name] = arrays.convert_array(sizes[name])
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
                 cost = self.chosen.cost(metric)
                 if cost.upper is None:
@@ -377,20 +387,22 @@ class OptimisationTask:
         kept = {name: column[~missing] if np.ndim(column) else column for name, column in values.items()}
         return {name: column[~missing] for name, column in points.items()}, kept, sharp
 
-    def _exact(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
+    def _evaluate_exactly(self, point: Mapping[str, float], problem: EnergyProblem | None = None) -> ExactValues | None:
         """Return the exact values at a point, for a problem at its best real variables; None without a run there."""
         if problem is not None and self.real:
-            exact = self._exact(point)
+            exact = self._evaluate_exactly(point)
             if exact is None:
                 return None
-            optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.numbers_of(exact))
-            best = None if optimum.value is None else self._exact({**point, **optimum.at})
+            optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.convert_to_floats(exact))
+            best = None if optimum.value is None else self._evaluate_exactly({**point, **optimum.at})
             return None if best is None else replace(best, real=optimum)
-        values = {item.name: arrays.exact_number(point[item.name]) for item in self.variables if item.name in point}
-        moved = {name: parameter(name, str(values[name])) for name in self.moved if name in values}
+        values = {
+            item.name: arrays.make_exact_number(point[item.name]) for item in self.variables if item.name in point
+        }
+        moved = {name: read_parameter(name, str(values[name])) for name in self.moved if name in values}
         for halving, names in ((halving, names) for halving, names in self.halved.items() if halving in values):
             halved = {name: self.machine.values[name] / 2 ** int(values[halving]) for name in names}
-            moved |= {name: parameter(name, str(value)) for name, value in halved.items()}
+            moved |= {name: read_parameter(name, str(value)) for name, value in halved.items()}
         at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
         machine = self.machine.with_parameters(moved, tried=True)
         try:
@@ -402,7 +414,7 @@ class OptimisationTask:
                 check_amounts(amounts)
                 estimate = ModelOnMachine(self.on.model, machine, amounts.keys()).estimate(amounts)
             else:
-                result = numeric(self.chosen, machine, self.model, from_python(at), self.settings, self.held)
+                result = derive_numeric(self.chosen, machine, self.model, from_python(at), self.settings, self.held)
                 assert result.estimate is not None
                 estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:
@@ -414,13 +426,13 @@ class OptimisationTask:
         constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
         return ExactValues({**constants, **estimate.amounts, **sizes}, estimate)
 
-    def _over_reals(self, problem: EnergyProblem) -> EnergyOptimum:
+    def _optimise_reals(self, problem: EnergyProblem) -> EnergyOptimum:
         """Optimise over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
         if isinstance(self.chosen, AlgorithmSubject):
-            here = self._exact({})
+            here = self._evaluate_exactly({})
             if here is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = arrays.numbers_of(here)
+            values = arrays.convert_to_floats(here)
         else:
             cache = self.settings.cache
             fixed = {"Z": cache.Z, "L": cache.L, **self.at}
@@ -432,10 +444,10 @@ class OptimisationTask:
         optimum = solve(problem, values)
         if optimum.value is None:
             return optimum
-        exact = self._exact(optimum.at)
+        exact = self._evaluate_exactly(optimum.at)
         if exact is None:
             return optimum
-        ends = value_of(problem.objective, exact.values, shared=False)
+        ends = bound_value(problem.objective, exact.values, shared=False)
         value = float(ends.upper if problem.upper else ends.lower)
         bound = min(optimum.bound or 0.0, value)
         return replace(optimum, value=float(ends.upper), lower=float(ends.lower), bound=bound, estimate=exact.estimate)

@@ -15,8 +15,8 @@ from typing import overload
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.cache.trace import CompactTrace, Lines, source_of
-from archline.execution.jit import Buffer, array_of, filled, helper, kernel, popcount
+from archline.execution.cache.trace import CompactTrace, Lines, prepare_trace
+from archline.execution.jit import Buffer, array_of, helper, kernel, make_buffer, popcount
 from archline.records import record
 
 _WORD = 64
@@ -64,16 +64,16 @@ class StackDistances:
 
 def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
     """Return the LRU stack distance of every access of a trace. ValueError if it is malformed (see `compact`)."""
-    source = source_of(lines)
+    source = prepare_trace(lines)
     accesses = lines.accesses if isinstance(lines, CompactTrace) else len(lines)
     words = -(-min(len(source.lines) + 1, _SPARE * (source.bound + _WORD)) // _WORD)
-    histogram = filled(source.bound + 2, 0, np.int64)
+    histogram = make_buffer(source.bound + 2, 0, np.int64)
     cold = _measure(
         source.lines,
-        filled(source.bound, _NONE, source.numbers),
-        filled(words * _WORD, 0, source.numbers),
-        filled(words, 0, np.int64),
-        filled(words + 1, 0, source.numbers),
+        make_buffer(source.bound, _NONE, source.numbers),
+        make_buffer(words * _WORD, 0, source.numbers),
+        make_buffer(words, 0, np.int64),
+        make_buffer(words + 1, 0, source.numbers),
         histogram,
     )
     counts = array_of(histogram, np.int64)[: int(cold) + 1].copy()
@@ -101,7 +101,7 @@ def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) ->
 
 
 @helper
-def _move(words: Buffer, tree: Buffer, old: int, new: int) -> None:
+def _move_mark(words: Buffer, tree: Buffer, old: int, new: int) -> None:
     """Move a mark from time `old` to the later time `new`; in the tree, as far up as the two paths differ."""
     words[old >> 6] ^= 1 << (old & 63)
     words[new >> 6] |= 1 << (new & 63)
@@ -118,7 +118,7 @@ def _move(words: Buffer, tree: Buffer, old: int, new: int) -> None:
 
 
 @helper
-def _renumber(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times: int) -> int:
+def _renumber_marks(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, times: int) -> int:
     """Give the marks the times 0, 1, ... in their order; return their number."""
     live = 0
     for time in range(times):
@@ -176,13 +176,13 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                 histogram[4] += 1
             else:
                 if now == times:
-                    now = _renumber(latest, owners, words, tree, times)
+                    now = _renumber_marks(latest, owners, words, tree, times)
                 before = latest[line]
                 if before == _NONE:
                     distinct += 1
                 if before >= 0:
                     histogram[_marks_after(words, tree, live, before, now) + 5] += 1
-                    _move(words, tree, before, now)
+                    _move_mark(words, tree, before, now)
                 elif sinking >= 0:
                     _append(words, tree, now)
                     live += 1

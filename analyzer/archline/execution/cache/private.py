@@ -19,11 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution.cache.replacement import CacheResult, lru, optimal
-from archline.execution.cache.schedules import Chunked, StaticSchedule, deal
-from archline.execution.cache.stealing import WorkStealing, steal
-from archline.execution.cache.strands import Assignment, StrandLog, TraceEvent, structure
+from archline.execution.cache.schedules import Chunked, StaticSchedule, deal_iterations
+from archline.execution.cache.stealing import WorkStealing, simulate_stealing
+from archline.execution.cache.strands import Assignment, StrandLog, TraceEvent, match_events
 from archline.execution.cache.trace import Lines, Writes, check_trace
-from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+from archline.execution.jit import Buffer, array_of, buffer_of, kernel, make_buffer
 from archline.records import record
 
 Schedule: TypeAlias = StaticSchedule | Chunked | WorkStealing
@@ -66,28 +66,28 @@ def private_caches(
     if processors < 1:
         raise ValueError(f"an execution takes at least one processor, not {processors}")
     check_trace(lines, writes)
-    shape = structure(log, len(lines))
+    shape = match_events(log, len(lines))
     match schedule:
         case WorkStealing():
-            assignment = steal(schedule, shape, processors)
+            assignment = simulate_stealing(schedule, shape, processors)
         case StaticSchedule() | Chunked():
-            assignment = deal(schedule, shape, processors)
-    placed = _place(lines, log, assignment, processors) if shape.allocations else lines
+            assignment = deal_iterations(schedule, shape, processors)
+    placed = _place_arrays(lines, log, assignment, processors) if shape.allocations else lines
     flags = None if writes is None else writes.view(np.uint8)
     simulate = {"optimal": optimal, "lru": lru}[policy]
     counts, caches = [], []
     for ranges in assignment.ranges:
-        own_lines = _gather(placed, ranges)
+        own_lines = _gather_ranges(placed, ranges)
         counts.append(len(own_lines))
-        caches.append(simulate(own_lines, capacity, None if flags is None else _gather(flags, ranges)))
+        caches.append(simulate(own_lines, capacity, None if flags is None else _gather_ranges(flags, ranges)))
     return PrivateCaches(tuple(counts), tuple(caches))
 
 
-def _gather(trace: NDArray[Element], ranges: list[tuple[int, int]]) -> NDArray[Element]:
+def _gather_ranges(trace: NDArray[Element], ranges: list[tuple[int, int]]) -> NDArray[Element]:
     return np.concatenate([trace[:0], *(trace[begin:end] for begin, end in ranges)])
 
 
-def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
+def _place_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processors: int) -> Lines:
     """Move the lines of each local array in a trace to the stack of its processor.
 
     The stacks are interleaved above the base, depth d of processor q at base + d*P + q, so none can meet another.
@@ -98,9 +98,9 @@ def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int
     bounds = np.append(log.positions[moves], len(lines))
     place = np.array(assignment.starts, np.int64) * processors + np.array(assignment.owners, np.int64)
     place = place[log.values[allocates] > 0]
-    table = filled(int(np.cumsum(sizes).max(initial=0)), 0, np.int64)
-    placed = filled(len(lines), 0, np.int64)
-    astray = _relocate(
+    table = make_buffer(int(np.cumsum(sizes).max(initial=0)), 0, np.int64)
+    placed = make_buffer(len(lines), 0, np.int64)
+    astray = _relocate_lines(
         buffer_of(lines),
         buffer_of(bounds),
         buffer_of(sizes),
@@ -115,7 +115,7 @@ def _place(lines: Lines, log: StrandLog, assignment: Assignment, processors: int
 
 
 @kernel
-def _relocate(
+def _relocate_lines(
     lines: Buffer,
     bounds: Buffer,
     sizes: Buffer,

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from archline.execution.cache.trace import CompactTrace, Lines, Writes, source_of
-from archline.execution.jit import Buffer, buffer_of, filled, helper, highest_bit, kernel
+from archline.execution.cache.trace import CompactTrace, Lines, Writes, prepare_trace
+from archline.execution.jit import Buffer, buffer_of, helper, highest_bit, kernel, make_buffer
 from archline.records import record
 
 _NONE = -1  # no line, no time, no use
@@ -32,13 +32,15 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     `compact`).
     """
     _require_lines(capacity)
-    source = source_of(lines, writes)
+    source = prepare_trace(lines, writes)
     accesses = len(source.lines)
-    following = filled(accesses, 0, source.numbers)
-    marks = filled(accesses if len(source.writes) else 0, 0, np.uint8)
-    entries = int(_link(source.lines, source.writes, filled(source.bound, _NONE, source.numbers), following, marks))
+    following = make_buffer(accesses, 0, source.numbers)
+    marks = make_buffer(accesses if len(source.writes) else 0, 0, np.uint8)
+    entries = int(
+        _link_entries(source.lines, source.writes, make_buffer(source.bound, _NONE, source.numbers), following, marks)
+    )
     starts = _level_starts(entries)
-    words = filled(starts[-1], 0, np.int64)
+    words = make_buffer(starts[-1], 0, np.int64)
     levels = buffer_of(np.array(starts, np.int64))
     # The kernels' integers have 64 bits, a capacity any number.
     io, written = _run_optimal(following, marks, entries, words, levels, min(capacity, source.bound))
@@ -48,9 +50,9 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
 def lru(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = None) -> CacheResult:
     """Simulate least recently used replacement. ValueError if `capacity` < 1 or the trace is malformed (`compact`)."""
     _require_lines(capacity)
-    source = source_of(lines, writes)
-    latest = filled(source.bound, _NONE, source.numbers)
-    dirty = filled(source.bound, 0, np.uint8)
+    source = prepare_trace(lines, writes)
+    latest = make_buffer(source.bound, _NONE, source.numbers)
+    dirty = make_buffer(source.bound, 0, np.uint8)
     io, written = _run_lru(source.lines, source.writes, latest, dirty, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
 
@@ -106,7 +108,7 @@ def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
 
 
 @kernel
-def _link(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, marks: Buffer) -> int:
+def _link_entries(lines: Buffer, writes: Buffer, latest: Buffer, following: Buffer, marks: Buffer) -> int:
     """Merge runs of accesses to one line into entries, and give each the next entry of its line, 0 if none.
 
     `marks` becomes 1 for entries that write. Returns the number of entries.

@@ -29,7 +29,7 @@ class Chunked:
             raise ValueError(f"a chunk holds at least one iteration, not {self.size}")
 
 
-def deal(schedule: StaticSchedule | Chunked, structure: Structure, processors: int) -> Assignment:
+def deal_iterations(schedule: StaticSchedule | Chunked, structure: Structure, processors: int) -> Assignment:
     """Assign the accesses and local arrays of an execution to `processors` processors."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
     stacks = Stacks(processors, structure.allocations)
@@ -48,7 +48,7 @@ def deal(schedule: StaticSchedule | Chunked, structure: Structure, processors: i
                     trips = structure.values[event]
                     iteration = 0
             case TraceEvent.ITERATION if nesting == 1:
-                processor = _processor(schedule, iteration, trips, processors)
+                processor = _select_processor(schedule, iteration, trips, processors)
                 iteration += 1
             case TraceEvent.PARALLEL_END:
                 nesting -= 1
@@ -63,7 +63,7 @@ def deal(schedule: StaticSchedule | Chunked, structure: Structure, processors: i
     return Assignment(ranges, stacks.owners, stacks.starts)
 
 
-def _processor(schedule: StaticSchedule | Chunked, iteration: int, trips: int, processors: int) -> int:
+def _select_processor(schedule: StaticSchedule | Chunked, iteration: int, trips: int, processors: int) -> int:
     match schedule:
         case StaticSchedule():
             return iteration * processors // trips

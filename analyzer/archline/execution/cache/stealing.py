@@ -69,7 +69,7 @@ class _Task:
 _WITHIN_STRAND = frozenset({TraceEvent.CALL, TraceEvent.RETURN, TraceEvent.ALLOCATE, TraceEvent.RELEASE})
 
 
-def steal(schedule: WorkStealing, structure: Structure, processors: int) -> Assignment:
+def simulate_stealing(schedule: WorkStealing, structure: Structure, processors: int) -> Assignment:
     """Assign the accesses and local arrays of an execution to `processors` workers; worker 0 begins it."""
     return _Simulation(schedule, structure, processors).run()
 
@@ -87,36 +87,36 @@ class _Simulation:
         self._finished = False
 
     def run(self) -> Assignment:
-        self._begin(0, 0, _Task(_Frame(_Kind.CALLED, None), 0, 0))
+        self._begin_task(0, 0, _Task(_Frame(_Kind.CALLED, None), 0, 0))
         while not self._finished:
             now, worker = heapq.heappop(self._agenda)
             task = self._current[worker]
-            task = self._rob(worker) if task is None else self._pass_event(worker, task)
+            task = self._rob_victim(worker) if task is None else self._pass_event(worker, task)
             if task is not None:
-                self._begin(worker, now, task)
+                self._begin_task(worker, now, task)
             elif any(self._deques):
-                self._idle(worker, now + 1)
+                self._idle_until(worker, now + 1)
             else:
                 self._current[worker] = None
                 self._thieves_waiting.append(worker)
             if self._thieves_waiting and any(self._deques):
                 for thief in self._thieves_waiting:
-                    self._idle(thief, now + 1)
+                    self._idle_until(thief, now + 1)
                 self._thieves_waiting.clear()
         return Assignment(self._ranges, self._stacks.owners, self._stacks.starts)
 
-    def _begin(self, worker: int, now: int, task: _Task) -> None:
+    def _begin_task(self, worker: int, now: int, task: _Task) -> None:
         end = self._structure.positions[task.event]
         add_range(self._ranges[worker], task.position, end)
         least = 0 if self._structure.kinds[task.event] in _WITHIN_STRAND else 1
         self._current[worker] = task
         heapq.heappush(self._agenda, (now + max(end - task.position, least), worker))
 
-    def _idle(self, worker: int, until: int) -> None:
+    def _idle_until(self, worker: int, until: int) -> None:
         self._current[worker] = None
         heapq.heappush(self._agenda, (until, worker))
 
-    def _rob(self, thief: int) -> _Task | None:
+    def _rob_victim(self, thief: int) -> _Task | None:
         victim = self._random.randrange(len(self._deques) - 1)
         victim += victim >= thief
         return self._deques[victim].popleft() if self._deques[victim] else None
@@ -127,37 +127,39 @@ class _Simulation:
         structure = self._structure
         match structure.kinds[event]:
             case TraceEvent.SPAWN:
-                continuation = self._at(frame, structure.partner[event] + 1)
-                return self._fork(worker, continuation, self._at(_Frame(_Kind.SPAWNED, frame), event + 1))
+                continuation = self._continue_at(frame, structure.partner[event] + 1)
+                return self._fork_child(
+                    worker, continuation, self._continue_at(_Frame(_Kind.SPAWNED, frame), event + 1)
+                )
             case TraceEvent.PARALLEL:
                 return self._pass_range(worker, task)
             case TraceEvent.CALL:
-                return self._at(_Frame(_Kind.CALLED, frame), event + 1)
-            case TraceEvent.SYNC if not self._waits(task):
-                return self._at(frame, event + 1)
+                return self._continue_at(_Frame(_Kind.CALLED, frame), event + 1)
+            case TraceEvent.SYNC if not self._must_wait(task):
+                return self._continue_at(frame, event + 1)
             case TraceEvent.SPAWN_END | TraceEvent.RETURN | TraceEvent.ITERATION | TraceEvent.PARALLEL_END if (
-                not self._waits(task)
+                not self._must_wait(task)
             ):
-                return self._leave(worker, task)
+                return self._leave_frame(worker, task)
             case TraceEvent.ALLOCATE:
                 self._stacks.allocate(worker, structure.allocation[event], structure.values[event])
-                return self._at(frame, event + 1)
-            case TraceEvent.RELEASE if not self._waits(task):
+                return self._continue_at(frame, event + 1)
+            case TraceEvent.RELEASE if not self._must_wait(task):
                 self._stacks.release(structure.allocation[event])
-                return self._at(frame, event + 1)
+                return self._continue_at(frame, event + 1)
             case _:
                 return None
 
-    def _at(self, frame: _Frame, event: int) -> _Task:
+    def _continue_at(self, frame: _Frame, event: int) -> _Task:
         """Return the continuation of a frame after the event before `event`."""
         return _Task(frame, event, self._structure.positions[event - 1])
 
-    def _fork(self, worker: int, continuation: _Task, child: _Task) -> _Task:
+    def _fork_child(self, worker: int, continuation: _Task, child: _Task) -> _Task:
         continuation.frame.children += 1
         self._deques[worker].append(continuation)
         return child
 
-    def _waits(self, task: _Task) -> bool:
+    def _must_wait(self, task: _Task) -> bool:
         """Whether the frame must wait for children here; then it is left to the last one."""
         if not task.frame.children:
             return False
@@ -169,20 +171,20 @@ class _Simulation:
         frame, loop, position = task.frame, task.event, self._structure.positions[task.event]
         match task.high - task.low:
             case 0 if not self._structure.values[loop]:
-                return self._at(frame, self._structure.partner[loop] + 1)
+                return self._continue_at(frame, self._structure.partner[loop] + 1)
             case 0:
                 whole = _Frame(_Kind.LOOP, frame, loop)
                 return _Task(whole, loop, position, 0, self._structure.values[loop])
             case 1:
                 iteration = self._structure.iterations[loop][task.low]
-                return self._at(_Frame(_Kind.ITERATION, frame, loop), iteration + 1)
+                return self._continue_at(_Frame(_Kind.ITERATION, frame, loop), iteration + 1)
             case _:
                 middle = (task.low + task.high) // 2
                 half = _Frame(_Kind.HALF, frame, loop)
                 first = _Task(half, loop, position, task.low, middle)
-                return self._fork(worker, _Task(frame, loop, position, middle, task.high), first)
+                return self._fork_child(worker, _Task(frame, loop, position, middle, task.high), first)
 
-    def _leave(self, worker: int, task: _Task) -> _Task | None:
+    def _leave_frame(self, worker: int, task: _Task) -> _Task | None:
         """End a frame with no child outstanding."""
         parent = task.frame.parent
         if parent is None:
@@ -190,7 +192,7 @@ class _Simulation:
             return None
         match task.frame.kind:
             case _Kind.CALLED | _Kind.LOOP:
-                return self._at(parent, task.event + 1)
+                return self._continue_at(parent, task.event + 1)
             case _Kind.ITERATION:
                 end = self._structure.partner[task.frame.loop]
                 return _Task(parent, end, self._structure.positions[end])

@@ -81,15 +81,15 @@ class Structure:
     allocations: int
 
 
-def structure(log: StrandLog, accesses: int) -> Structure:
+def match_events(log: StrandLog, accesses: int) -> Structure:
     """Check the log of a trace of `accesses` accesses, and match its events.
 
     ValueError if events do not nest, positions decrease or leave the trace, the number of a loop's iterations differs
     from its trip count, or an array is released with another size.
     """
     positions = [*log.positions.tolist(), accesses]
-    _require(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
-    _require(all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace")
+    _require_rule(len(log.kinds) == len(log.positions) == len(log.values), "one position and one value an event")
+    _require_rule(all(a <= b for a, b in zip([0, *positions], positions, strict=False)), "positions within the trace")
     kinds = [TraceEvent(kind) for kind in log.kinds.tolist()]
     values = log.values.tolist()
     partner = [0] * len(positions)
@@ -101,27 +101,27 @@ def structure(log: StrandLog, accesses: int) -> Structure:
         if kind in _CLOSED_BY:
             opened.append(event)
         elif kind in _OPENED_BY:
-            _require(bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open")
+            _require_rule(bool(opened) and kinds[opened[-1]] is _OPENED_BY[kind], f"{kind.name} closes what is open")
             begin = opened.pop()
             partner[event], partner[begin] = begin, event
         if kind is TraceEvent.PARALLEL:
             iterations[event] = []
         elif kind is TraceEvent.ITERATION:
-            _require(bool(opened) and kinds[opened[-1]] is TraceEvent.PARALLEL, "ITERATION directly in its loop")
+            _require_rule(bool(opened) and kinds[opened[-1]] is TraceEvent.PARALLEL, "ITERATION directly in its loop")
             iterations[opened[-1]].append(event)
         elif kind is TraceEvent.PARALLEL_END:
-            _require(len(iterations[begin]) == values[begin], "as many iterations as the trip count")
+            _require_rule(len(iterations[begin]) == values[begin], "as many iterations as the trip count")
         elif kind is TraceEvent.ALLOCATE:
             allocation[event] = allocations
             allocations += 1
         elif kind is TraceEvent.RELEASE:
-            _require(values[event] == values[begin], "an array is released with the size it was allocated")
+            _require_rule(values[event] == values[begin], "an array is released with the size it was allocated")
             allocation[event] = allocation[begin]
-    _require(not opened, "everything opened is closed")
+    _require_rule(not opened, "everything opened is closed")
     return Structure([*kinds, TraceEvent.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
 
 
-def _require(holds: bool, rule: str) -> None:
+def _require_rule(holds: bool, rule: str) -> None:
     if not holds:
         raise ValueError(f"malformed strand log: {rule}")
 

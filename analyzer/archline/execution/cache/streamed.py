@@ -18,7 +18,7 @@ from archline.execution.slots import (
     FETCHED,
     HELD,
     LINE_BY,
-    LINES_MOST,
+    MAX_LINES,
     MEM_INTS,
     MEM_LATEST,
     MEM_TRACE,
@@ -36,18 +36,18 @@ SPARE = 1 << 12
 MAX_NARROW = 2**31 - 1
 
 
-def operator(line: int) -> str:
+def choose_line_operator(line: int) -> str:
     """Return the operator that gives the line from an address and K[LINE_BY]: a shift is faster."""
     return "//" if line & (line - 1) else ">>"
 
 
-def with_lru_state(memory: Memory, cache: Cache) -> Memory:
+def add_lru_state(memory: Memory, cache: Cache) -> Memory:
     """Add the state of LRU to the memory of a run: its size does not depend on the number of accesses."""
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)
     count = len(arrays[MEM_INTS]) // line + 1
-    state[LINES_MOST] = lines = min(int(cache.lines), count)
-    state[LINE_BY] = line.bit_length() - 1 if operator(line) == ">>" else line
+    state[MAX_LINES] = lines = min(int(cache.lines), count)
+    state[LINE_BY] = line.bit_length() - 1 if choose_line_operator(line) == ">>" else line
     size = 4 * lines + SPARE
     number = np.int32 if 2 * size <= MAX_NARROW else np.int64
     ring, latest = np.empty(size, number), np.zeros(count, number)
@@ -58,7 +58,7 @@ def with_lru_state(memory: Memory, cache: Cache) -> Memory:
 def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
     """Count a line that is fetched; evict the least recently used one if the cache is full."""
     K[FETCHED] += 1
-    if K[HELD] < K[LINES_MOST]:
+    if K[HELD] < K[MAX_LINES]:
         K[HELD] += 1
         return
     oldest = K[OLDEST]
@@ -84,7 +84,7 @@ def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N8
     return entries
 
 
-def outcome(memory: Memory) -> CacheResult:
+def make_result(memory: Memory) -> CacheResult:
     """Return the result of the cache; lines that are dirty at the end are written back."""
     state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
     oldest, now = int(state[OLDEST]), int(state[TRACE])

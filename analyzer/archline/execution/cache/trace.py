@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.jit import Buffer, array_of, buffer_of, filled, kernel
+from archline.execution.jit import Buffer, array_of, buffer_of, kernel, make_buffer
 from archline.records import record
 
 _SMALL_TABLE = 1 << 16
@@ -44,11 +44,11 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
     if isinstance(lines, CompactTrace):
         return lines
     check_trace(lines, writes)
-    lines = _signed(lines)
-    merged, distinct = _number(lines)
+    lines = _convert_to_signed(lines)
+    merged, distinct = _number_lines(lines)
     marks = None
     if writes is not None:
-        marks = filled(len(merged), 0, np.uint8)
+        marks = make_buffer(len(merged), 0, np.uint8)
         _merge_writes(buffer_of(lines), buffer_of(writes.view(np.uint8)), marks)
     return CompactTrace(merged, None if marks is None else array_of(marks, np.uint8), distinct, len(lines))
 
@@ -66,33 +66,33 @@ class TraceBuffers:
     numbers: type[np.signedinteger[Any]]
 
 
-def source_of(lines: Lines | CompactTrace, writes: Writes | None = None) -> TraceBuffers:
+def prepare_trace(lines: Lines | CompactTrace, writes: Writes | None = None) -> TraceBuffers:
     """Return a trace's lines under their own numbers if these are small enough for tables, else compacted."""
     if not isinstance(lines, CompactTrace):
         check_trace(lines, writes)
-        lines = _signed(lines)
-        top = _top(lines)
-        if _dense(top, len(lines)):
+        lines = _convert_to_signed(lines)
+        top = _find_largest(lines)
+        if _is_dense(top, len(lines)):
             flags = np.empty(0, np.uint8) if writes is None else writes.view(np.uint8)
-            return TraceBuffers(buffer_of(lines), buffer_of(flags), top + 1, _numbers(lines))
+            return TraceBuffers(buffer_of(lines), buffer_of(flags), top + 1, _select_type(lines))
     trace = compact(lines, writes)
     flags = np.empty(0, np.uint8) if trace.writes is None else trace.writes
-    return TraceBuffers(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _numbers(trace.lines))
+    return TraceBuffers(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _select_type(trace.lines))
 
 
-def _signed(lines: Lines) -> Lines:
+def _convert_to_signed(lines: Lines) -> Lines:
     return lines.astype(np.int64) if lines.dtype.kind == "u" else lines
 
 
-def _top(lines: Lines) -> int:
+def _find_largest(lines: Lines) -> int:
     return int(lines.max(initial=0))
 
 
-def _dense(top: int, accesses: int) -> bool:
+def _is_dense(top: int, accesses: int) -> bool:
     return top < max(_SMALL_TABLE, 2 * accesses)
 
 
-def _numbers(lines: Lines) -> type[np.signedinteger[Any]]:
+def _select_type(lines: Lines) -> type[np.signedinteger[Any]]:
     return np.int32 if len(lines) <= MAX_NARROW else np.int64
 
 
@@ -107,14 +107,14 @@ def check_trace(lines: Lines, writes: Writes | None) -> None:
         raise ValueError("line numbers are at least 0 and below 2^63")
 
 
-def _number(lines: Lines) -> tuple[Lines, int]:
+def _number_lines(lines: Lines) -> tuple[Lines, int]:
     """Return the merged trace in dense numbers, and the number of distinct lines."""
     source = buffer_of(lines)
-    dtype = _numbers(lines)
-    target = filled(len(lines), 0, dtype)
-    top = _top(lines)
-    if _dense(top, len(lines)):
-        entries, distinct = _number_by_table(source, filled(top + 1, _NONE, dtype), target)
+    dtype = _select_type(lines)
+    target = make_buffer(len(lines), 0, dtype)
+    top = _find_largest(lines)
+    if _is_dense(top, len(lines)):
+        entries, distinct = _number_by_table(source, make_buffer(top + 1, _NONE, dtype), target)
     else:
         entries, distinct = _number_by_hash(source, target, dtype)
     return array_of(target[:entries], dtype), distinct
@@ -123,7 +123,9 @@ def _number(lines: Lines) -> tuple[Lines, int]:
 def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
     slots = _SMALL_TABLE
     while True:
-        entries, distinct = _number_hashed(source, filled(slots, _NONE, np.int64), filled(slots, 0, dtype), target)
+        entries, distinct = _number_hashed(
+            source, make_buffer(slots, _NONE, np.int64), make_buffer(slots, 0, dtype), target
+        )
         if entries >= 0:
             return entries, distinct
         slots *= 4

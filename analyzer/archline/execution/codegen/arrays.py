@@ -8,7 +8,14 @@ from contextlib import ExitStack, contextmanager
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import TraceEvent
-from archline.execution.codegen.expressions import atom, integer, load, place_of, scaled, store
+from archline.execution.codegen.expressions import (
+    make_atom,
+    scale_index,
+    write_integer,
+    write_load,
+    write_place,
+    write_store,
+)
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, Atom, Linear, Morton
 from archline.execution.codegen.writer import READS, WORK, WRITES
@@ -21,20 +28,20 @@ from archline.language.model import Kind
 from archline.records import record, replace
 
 
-def view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
+def write_view(fn: AlgorithmWriter, expr: s.Expr) -> ArrayValue:
     """Write the view of an expression; its bounds are evaluated, from left to right, and checked."""
     match expr:
         case s.Name(id=name):
             return fn.view(name)
         case s.Element(array=name):
-            return _sliced(fn, expr, fn.view(name))
+            return _write_sliced_view(fn, expr, fn.view(name))
         case s.Reshape():
-            return _reshaped(fn, expr)
+            return _write_reshaped_view(fn, expr)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             raise AssertionError(f"not a view: {expr}")
 
 
-def _sliced(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValue:
+def _write_sliced_view(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValue:
     starts: list[Atom] = []
     steps: list[Atom] = []
     extents: list[Atom] = []
@@ -42,19 +49,19 @@ def _sliced(fn: AlgorithmWriter, expr: s.Element, base: ArrayValue) -> ArrayValu
     for dimension, piece in enumerate(expr.subscripts):
         extent = base.extents[dimension]
         if not isinstance(piece, s.Slice):
-            starts.append(_index(fn, expr, piece, extent, dimension))
+            starts.append(_write_index(fn, expr, piece, extent, dimension))
             continue
-        start, length, step = _slice(fn, expr, piece, extent)
+        start, length, step = _write_slice(fn, expr, piece, extent)
         starts.append(start)
         steps.append(step)
         extents.append(length)
         dimensions.append(dimension)
     if all(start == "0" for start in starts) and set(steps) <= {"1"} and len(dimensions) == len(starts):
         return replace(base, extents=tuple(extents), facts=())
-    return _move(fn, base, starts, dimensions, steps, tuple(extents))
+    return _shift_view(fn, base, starts, dimensions, steps, tuple(extents))
 
 
-def _move(
+def _shift_view(
     fn: AlgorithmWriter,
     base: ArrayValue,
     starts: list[Atom],
@@ -64,45 +71,47 @@ def _move(
 ) -> ArrayValue:
     match base.place:
         case Linear(strides):
-            terms = [base.base, *_offsets(starts, strides)]
-            place = Linear(tuple(_stride(fn, strides[d], step) for d, step in zip(dimensions, steps, strict=True)))
-            return replace(base, base=_sum(fn, terms), extents=extents, place=place, facts=())
+            terms = [base.base, *_scale_starts(starts, strides)]
+            place = Linear(
+                tuple(_scale_stride(fn, strides[d], step) for d, step in zip(dimensions, steps, strict=True))
+            )
+            return replace(base, base=_write_sum(fn, terms), extents=extents, place=place, facts=())
         case Morton(row, column, rows, columns):
             moved = Morton(
-                _sum(fn, [row, *_offsets(starts, rows)]),
-                _sum(fn, [column, *_offsets(starts, columns)]),
-                tuple(_stride(fn, rows[d], step) for d, step in zip(dimensions, steps, strict=True)),
-                tuple(_stride(fn, columns[d], step) for d, step in zip(dimensions, steps, strict=True)),
+                _write_sum(fn, [row, *_scale_starts(starts, rows)]),
+                _write_sum(fn, [column, *_scale_starts(starts, columns)]),
+                tuple(_scale_stride(fn, rows[d], step) for d, step in zip(dimensions, steps, strict=True)),
+                tuple(_scale_stride(fn, columns[d], step) for d, step in zip(dimensions, steps, strict=True)),
             )
             return replace(base, extents=extents, place=moved, facts=())
 
 
-def _offsets(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
-    offsets = [scaled(start, stride) for start, stride in zip(starts, strides, strict=True)]
+def _scale_starts(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
+    offsets = [scale_index(start, stride) for start, stride in zip(starts, strides, strict=True)]
     return [offset for offset in offsets if offset != "0"]
 
 
-def _sum(fn: AlgorithmWriter, terms: list[str]) -> Atom:
+def _write_sum(fn: AlgorithmWriter, terms: list[str]) -> Atom:
     return terms[0] if len(terms) == 1 else fn.temp(" + ".join(terms), "w")
 
 
-def _stride(fn: AlgorithmWriter, stride: Atom, step: Atom) -> Atom:
-    text = scaled(step, stride)
+def _scale_stride(fn: AlgorithmWriter, stride: Atom, step: Atom) -> Atom:
+    text = scale_index(step, stride)
     return text if "*" not in text else fn.temp(text, "w")
 
 
-def _index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
-    value = atom(fn, integer(fn, index), "i")
+def _write_index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
+    value = make_atom(fn, write_integer(fn, index), "i")
     message = f"subscript {dimension + 1} of `{format_expression(expr)}` is {{0}}, and must be in 0..{{1}}"
     site = fn.site(rules.OUT_OF_BOUNDS, index.span, message)
     fn.check(f"{value} < 0 or {value} >= {extent}", site, value, extent)
     return value
 
 
-def _slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
+def _write_slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -> tuple[Atom, Atom, Atom]:
     """Return start, number of entries and step of one slice."""
-    lo = "0" if piece.lo is None else atom(fn, integer(fn, piece.lo), "w")
-    hi = extent if piece.hi is None else atom(fn, integer(fn, piece.hi), "w")
+    lo = "0" if piece.lo is None else make_atom(fn, write_integer(fn, piece.lo), "w")
+    hi = extent if piece.hi is None else make_atom(fn, write_integer(fn, piece.hi), "w")
     if piece.by_length:
         length = hi
         failed = f"{lo} < 0 or {length} < 0 or {length} > {extent} - {lo}"
@@ -115,13 +124,13 @@ def _slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: Atom) -
         fn.check(failed, fn.site(rules.SLICE_OUT_OF_BOUNDS, piece.span, message), lo, hi, extent)
     if piece.step is None:
         return lo, length, "1"
-    step = positive(fn, piece.step)
+    step = write_step(fn, piece.step)
     return lo, fn.temp(f"({length} + {step} - 1) // {step}", "w"), step
 
 
-def positive(fn: AlgorithmWriter, step: s.Expr) -> Atom:
+def write_step(fn: AlgorithmWriter, step: s.Expr) -> Atom:
     """Write a step, checked to be positive."""
-    value = atom(fn, integer(fn, step), "w")
+    value = make_atom(fn, write_integer(fn, step), "w")
     if not value.isdigit() or value == "0":
         site = fn.site(rules.BAD_STEP, step.span, f"the step `{format_expression(step)}` is {{0}}")
         fn.check(f"{value} < 1", site, value)
@@ -130,9 +139,9 @@ def positive(fn: AlgorithmWriter, step: s.Expr) -> Atom:
     return value
 
 
-def _reshaped(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
-    base = view(fn, expr.base)
-    shape = tuple(atom(fn, integer(fn, entry), "w") for entry in expr.shape)
+def _write_reshaped_view(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
+    base = write_view(fn, expr.base)
+    shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in expr.shape)
     message = f"`{format_expression(expr)}` shows {{0}} elements of {{1}}"
     site = fn.site(rules.SHAPE, expr.span, message)
     negative = " or ".join(f"{entry} < 0" for entry in shape)
@@ -142,33 +151,35 @@ def _reshaped(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
     fn.check(f"{negative} or {count} != {base.extents[0]}", site, count, base.extents[0])
     match base.place:
         case Linear((stride,)):
-            return replace(base, extents=shape, place=Linear(_row_major(fn, stride, shape)), facts=())
+            return replace(base, extents=shape, place=Linear(_row_major_strides(fn, stride, shape)), facts=())
         case Morton(row, column, (by_row,), (by_column,)):
-            rows, columns = _row_major(fn, by_row, shape), _row_major(fn, by_column, shape)
+            rows, columns = _row_major_strides(fn, by_row, shape), _row_major_strides(fn, by_column, shape)
             return replace(base, extents=shape, place=Morton(row, column, rows, columns), facts=())
         case _:
             raise AssertionError("only a view of one dimension is reshaped")
 
 
-def _row_major(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...]) -> tuple[Atom, ...]:
+def _row_major_strides(fn: AlgorithmWriter, stride: Atom, shape: tuple[Atom, ...]) -> tuple[Atom, ...]:
     strides = [stride]
     for entry in reversed(shape[1:]):
-        strides.append(_stride(fn, strides[-1], entry))
+        strides.append(_scale_stride(fn, strides[-1], entry))
     return tuple(reversed(strides))
 
 
-def spawns(statements: tuple[s.Stmt, ...]) -> bool:
+def has_spawns(statements: tuple[s.Stmt, ...]) -> bool:
     """Whether statements spawn calls, except in parallel loops, whose iterations spawn their own."""
     for statement in statements:
         if isinstance(statement, s.Invoke) and statement.spawned:
             return True
-        if not (isinstance(statement, s.Loop) and statement.parallel) and any(map(spawns, s.blocks(statement))):
+        if not (isinstance(statement, s.Loop) and statement.parallel) and any(
+            map(has_spawns, s.list_blocks(statement))
+        ):
             return True
     return False
 
 
 @contextmanager
-def nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
+def write_loop_nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], span: Span) -> Iterator[list[Atom]]:
     """Write loops over all elements of a shape, in row-major order; yield the names of their indices."""
     fn.flush()
     indices: list[Atom] = []
@@ -188,17 +199,17 @@ class Allocation:
     elements: Atom
 
 
-def allocate(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocation:
+def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocation:
     """Put a local array on the stack; it starts at the former top."""
-    shape = tuple(atom(fn, integer(fn, entry), "w") for entry in type_.shape)
+    shape = tuple(make_atom(fn, write_integer(fn, entry), "w") for entry in type_.shape)
     sizes = [extent for extent in shape if not extent.isdigit()]
     if sizes:
         site = fn.site(rules.SIZE_TOO_SMALL, local.span, f"an extent of `{local.name}` is negative")
         fn.check(" or ".join(f"{extent} < 0" for extent in sizes), site)
     element = fn.array_kind(type_.element)
     base, alive = fn.frame.top, fn.frame.alive
-    place, words = _placed(fn, shape, type_.layout)
-    elements = _product(fn, shape)
+    place, words = _lay_out(fn, shape, type_.layout)
+    elements = _write_product(fn, shape)
     # A product beyond 64 bits is negative, and no memory holds that much.
     fn.wide(f"{words} < 0 or {elements} < 0")
     fn.frame = replace(
@@ -209,50 +220,50 @@ def allocate(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) -> Allocat
     return Allocation(ArrayValue(element, base, shape, place), words, elements)
 
 
-def _product(fn: AlgorithmWriter, factors: tuple[Atom, ...]) -> Atom:
+def _write_product(fn: AlgorithmWriter, factors: tuple[Atom, ...]) -> Atom:
     result = factors[0]
     for factor in factors[1:]:
         result = fn.temp(f"mul_int({result}, {factor})", "w")
     return result
 
 
-def _lines(fn: AlgorithmWriter, words: Atom) -> Atom:
+def _round_to_lines(fn: AlgorithmWriter, words: Atom) -> Atom:
     """Round the words of a row up to whole lines."""
     return fn.temp(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
 
 
-def _placed(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
+def _lay_out(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
     if layout == "zmorton" and len(shape) == 2:
-        words = _lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
+        words = _round_to_lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
         return Morton("0", "0", ("1", "0"), ("0", "1")), words
     # The contiguous index is first, then the others outwards.
     order = shape if layout == "colmajor" else shape[::-1]
-    words = _lines(fn, order[0])
+    words = _round_to_lines(fn, order[0])
     strides = ["1"]
     for extent in order[1:]:
         strides.append(words)
-        words = _product(fn, (words, extent))
+        words = _write_product(fn, (words, extent))
     return Linear(tuple(strides if layout == "colmajor" else strides[::-1])), words
 
 
-def release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
+def write_release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """Take the local arrays of a block off the stack, the last one first."""
     for allocation in reversed(allocations):
         fn.event(TraceEvent.RELEASE, f"{allocation.words} // K[{LINE}]")
 
 
-def fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
+def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
     """Write one value to every element, as a loop nest would."""
     atom_of_value = value if value.isidentifier() else fn.temp(value, "v")
-    with nest(fn, target.extents, at.span) as indices:
-        place = place_of(fn, target, indices)
-        store(fn, target, place, atom_of_value)
+    with write_loop_nest(fn, target.extents, at.span) as indices:
+        place = write_place(fn, target, indices)
+        write_store(fn, target, place, atom_of_value)
         fn.log(place, "write", at.span, f"`{name}` is filled")
         fn.flush()
     _count(fn, target.extents, (WRITES,))
 
 
-def same_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
+def check_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
     """Check that two views have the same extents."""
     for dimension, (ours, theirs) in enumerate(zip(target.extents, source.extents, strict=True)):
         if ours != theirs:
@@ -260,15 +271,17 @@ def same_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at
             fn.check(f"{ours} != {theirs}", fn.site(rules.SHAPE, at.span, text), ours, theirs)
 
 
-def copy(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node, value: s.Expr, name: str) -> None:
+def write_copy(
+    fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node, value: s.Expr, name: str
+) -> None:
     """Copy element by element, as a loop nest would."""
-    same_extents(fn, target, source, at)
-    with nest(fn, target.extents, at.span) as indices:
-        origin = place_of(fn, source, indices)
+    check_extents(fn, target, source, at)
+    with write_loop_nest(fn, target.extents, at.span) as indices:
+        origin = write_place(fn, source, indices)
         fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")
-        loaded = load(fn, value, source, origin)
-        place = place_of(fn, target, indices)
-        store(fn, target, place, loaded)
+        loaded = write_load(fn, value, source, origin)
+        place = write_place(fn, target, indices)
+        write_store(fn, target, place, loaded)
         fn.log(place, "write", at.span, f"`{name}` is written by a copy")
         fn.flush()
     _count(fn, target.extents, (READS, WRITES))

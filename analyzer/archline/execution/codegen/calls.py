@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import TraceEvent
-from archline.execution.codegen.arrays import nest, spawns, view
-from archline.execution.codegen.expressions import atom, integer, place_of, real, unset
-from archline.execution.codegen.messages import buffer, group_of
+from archline.execution.codegen.arrays import has_spawns, write_loop_nest, write_view
+from archline.execution.codegen.expressions import make_atom, write_integer, write_place, write_real, write_unset_test
+from archline.execution.codegen.messages import write_buffer, write_group
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, Atom, Linear
 from archline.execution.slots import CALL, NO_INT, SPAN
@@ -19,18 +19,20 @@ from archline.language.metrics import CALL as CALL_EVENT
 from archline.language.model import is_buffer
 
 
-def call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
+def write_call(fn: AlgorithmWriter, expr: s.Call, spawned: bool = False) -> str:
     """Write a call of an algorithm; return the name that holds its result, if it has one."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
     forms: list[str] = []
     arguments: list[str] = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
-        _pass(fn, parameter, argument, forms, arguments)
-    return _called(fn, expr, callee, forms, arguments, spawned)
+        _pass_argument(fn, parameter, argument, forms, arguments)
+    return _write_algorithm_call(fn, expr, callee, forms, arguments, spawned)
 
 
-def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]) -> None:
+def write_call_on_grid(
+    fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Call, along: tuple[s.Name, ...]
+) -> None:
     """Write a call of an algorithm on the processors of a grid; its buffers may be copies, which cost nothing."""
     callee = fn.module.targets[expr]
     assert isinstance(callee, s.Algorithm)
@@ -40,16 +42,16 @@ def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Ca
     ends = []
     for parameter, argument in zip(callee.parameters, expr.arguments, strict=True):
         if is_buffer(parameter):
-            array, end = buffer(fn, argument, parameter.mode != "in")
+            array, end = write_buffer(fn, argument, parameter.mode != "in")
             forms.append(f"{array.element.name[0]}:{array.form}")
             arguments += array.atoms
             ends.append(end)
         else:
-            _pass(fn, parameter, argument, forms, arguments)
+            _pass_argument(fn, parameter, argument, forms, arguments)
     fn.step(CALL_EVENT)
     fn.settle()
     fn.cut()
-    group = group_of(fn, node, callee, along)
+    group = write_group(fn, node, callee, along)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     fn.emit(f"K[{CALL}] = {site}")
@@ -62,20 +64,20 @@ def call_on_grid(fn: AlgorithmWriter, node: s.Invoke | s.Communicate, expr: s.Ca
     fn.frame = replace(fn.frame, top=before.top)
 
 
-def _called(
+def _write_algorithm_call(
     fn: AlgorithmWriter, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
 ) -> str:
     fn.step(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     if spawned:
-        _spawn(fn, function, site, arguments)
+        _write_spawn(fn, function, site, arguments)
         return ""
-    framed = spawns(callee.body)
+    framed = has_spawns(callee.body)
     if framed:
         fn.event(TraceEvent.CALL)
     fn.publish()
-    text = _text(fn, function, site, arguments, fn.frame.task)
+    text = _format_call(fn, function, site, arguments, fn.frame.task)
     result = ""
     if callee.result is None:
         fn.emit(text)
@@ -88,24 +90,24 @@ def _called(
     return result
 
 
-def _text(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
+def _format_call(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
     fn.emit(f"K[{CALL}] = {site}")
     common = ["mem", fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
-    return f"{function}({', '.join([*common, *(_plain_type(fn, argument) for argument in arguments)])})"
+    return f"{function}({', '.join([*common, *(_cast_literal(fn, argument) for argument in arguments)])})"
 
 
-def _plain_type(fn: AlgorithmWriter, argument: str) -> str:
+def _cast_literal(fn: AlgorithmWriter, argument: str) -> str:
     """Cast a literal: numba gives each one its own type, and would compile the callee again for each."""
     literal = argument.strip("()-").isdigit()
     return f"int64({argument})" if fn.options.compiled and literal else argument
 
 
-def _spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
+def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
     fn.settle()
     fn.event(TraceEvent.SPAWN)
     fn.publish()
     task = fn.temp("new_task(mem)", "task") if fn.options.races else ""
-    fn.emit(_text(fn, function, site, arguments, task))
+    fn.emit(_format_call(fn, function, site, arguments, task))
     fn.resume()
     frame = fn.frame
     fn.emit(f"{frame.pending} = max({frame.pending}, {frame.span} + K[{SPAN}])")
@@ -114,7 +116,7 @@ def _spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) 
     fn.event(TraceEvent.SPAWN_END)
 
 
-def synchronise(fn: AlgorithmWriter) -> None:
+def write_sync(fn: AlgorithmWriter) -> None:
     """Write the wait for calls that the running strand spawned."""
     frame = fn.frame
     if not frame.pending:
@@ -127,40 +129,40 @@ def synchronise(fn: AlgorithmWriter) -> None:
     fn.event(TraceEvent.SYNC)
 
 
-def _pass(
+def _pass_argument(
     fn: AlgorithmWriter, parameter: s.Parameter, argument: s.Expr, forms: list[str], arguments: list[str]
 ) -> None:
     match parameter.type:
         case s.SizeType() | s.IndexType():
-            arguments.append(atom(fn, integer(fn, argument)))
+            arguments.append(make_atom(fn, write_integer(fn, argument)))
         case s.ScalarType(element="real"):
-            arguments.append(real(fn, argument).text)
+            arguments.append(write_real(fn, argument).text)
         case s.ScalarType():
-            arguments.append(integer(fn, argument).text)
+            arguments.append(write_integer(fn, argument).text)
         case s.OperatorType():
-            forms.append(_operator(fn, argument))
+            forms.append(_resolve_operator(fn, argument))
         case s.OffsetsType():
-            array = view(fn, argument)
-            facts = array.facts if len(array.facts) == 2 else _offsets(fn, array, argument)
+            array = write_view(fn, argument)
+            facts = array.facts if len(array.facts) == 2 else _check_offsets(fn, array, argument)
             forms.append(array.form)
-            arguments += [*_bare(array), *facts]
+            arguments += [*_drop_facts(array), *facts]
         case s.IndexArrayType():
-            array = view(fn, argument)
-            bound = array.facts[0] if len(array.facts) == 1 else _index_bound(fn, array, argument)
+            array = write_view(fn, argument)
+            bound = array.facts[0] if len(array.facts) == 1 else _find_index_bound(fn, array, argument)
             forms.append(array.form)
-            arguments += [*_bare(array), bound]
+            arguments += [*_drop_facts(array), bound]
         case s.ArrayType(element=element):
-            array = view(fn, argument)
+            array = write_view(fn, argument)
             forms.append(f"{array.element.name[0]}:{array.form}" if element == "any" else array.form)
-            arguments += _bare(array)
+            arguments += _drop_facts(array)
 
 
-def _operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
+def _resolve_operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
     assert isinstance(argument, s.Name)
     return fn.operator(f"{argument.id}=")
 
 
-def _bare(array: ArrayValue) -> tuple[Atom, ...]:
+def _drop_facts(array: ArrayValue) -> tuple[Atom, ...]:
     return array.atoms[: len(array.atoms) - len(array.facts)]
 
 
@@ -173,7 +175,7 @@ OFFSETS_VARIANTS = (
 INDEX_VARIANTS = ("entry {1} of the index array is unset", "entry {1} of the index array is {2}, below 0")
 
 
-def _offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
+def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[Atom, Atom]:
     if not isinstance(array.place, Linear):
         message = f"`{format_expression(argument)}` is not contiguous enough to be offsets"
         raise error(rules.OFFSETS, message, span=argument.span, hint="copy it into a one-dimensional array")
@@ -184,13 +186,13 @@ def _offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> tuple[
     return total, fn.temp(f"longest_gap(I, {array.base}, {entries}, {stride})")
 
 
-def _index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
+def _find_index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
     bound = fn.temp("0")
-    with nest(fn, array.extents, argument.span) as indices:
-        place = place_of(fn, array, indices)
+    with write_loop_nest(fn, array.extents, argument.span) as indices:
+        place = write_place(fn, array, indices)
         value = fn.temp(f"I[{place}]", "v")
-        fn.check(unset(fn, array, place, value), site, "0", indices[-1])
+        fn.check(write_unset_test(fn, array, place, value), site, "0", indices[-1])
         fn.check(f"{value} < 0", site, "1", indices[-1], value)
         fn.emit(f"{bound} = max({bound}, {value} + 1)")
     return bound

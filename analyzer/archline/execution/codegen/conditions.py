@@ -6,7 +6,7 @@ nothing and accesses nothing.
 
 from __future__ import annotations
 
-from archline.execution.codegen.expressions import COMPARISON, atom, integer, real
+from archline.execution.codegen.expressions import COMPARISON, make_atom, write_integer, write_real
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import Code
 from archline.execution.slots import INT_LIMIT
@@ -16,118 +16,118 @@ from archline.language.model import Kind
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 
 
-def condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
+def write_condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
     """Write a condition, in brackets."""
     match expr:
         case s.Unary(op="not", operand=operand):
-            return f"(not {condition(fn, operand)})"
+            return f"(not {write_condition(fn, operand)})"
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            return _short_circuit(fn, op, left, right)
+            return _write_short_circuit(fn, op, left, right)
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
-            return _comparison(fn, op, left, right)
+            return _write_comparison(fn, op, left, right)
         case _:
             raise AssertionError(f"not a condition: {expr}")
 
 
-def _short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
-    result = fn.temp(condition(fn, left), "c")
+def _write_short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
+    result = fn.temp(write_condition(fn, left), "c")
     header = f"if {result}:" if op == "and" else f"if not {result}:"
     if fn.free:
         with fn.indented(header, right.span):
-            fn.emit(f"{result} = {condition(fn, right)}")
+            fn.emit(f"{result} = {write_condition(fn, right)}")
     else:
         with fn.counted(header, right.span):
-            fn.emit(f"{result} = {condition(fn, right)}")
+            fn.emit(f"{result} = {write_condition(fn, right)}")
     return result
 
 
-def _comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
+def _write_comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
     kinds = (fn.kind(left), fn.kind(right))
     if Kind.REAL in kinds:
-        first, second = real(fn, left), real(fn, right)
+        first, second = write_real(fn, left), write_real(fn, right)
         fn.operation(COMPARISON, real=True)
     else:
-        first, second = integer(fn, left), integer(fn, right)
+        first, second = write_integer(fn, left), write_integer(fn, right)
         if Kind.INT in kinds:
             fn.operation(op, real=False)
     return f"({first.text} {op} {second.text})"
 
 
-def fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
+def write_fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
     """Write the condition of a fact, which costs nothing. Call it inside `uncounted`."""
     match expr:
         case s.IsPower(value=value, base=base):
-            return f"is_power({whole(fn, value)}, {whole(fn, base)})"
+            return f"is_power({write_integer_atom(fn, value)}, {write_integer_atom(fn, base)})"
         case s.IsSquare(value=value):
-            return f"(exact_sqrt({whole(fn, value)}) >= 0)"
+            return f"(exact_sqrt({write_integer_atom(fn, value)}) >= 0)"
         case s.Divides(divisor=divisor, value=value):
-            by = whole(fn, divisor)
-            return f"({by} != 0 and {whole(fn, value)} % {by} == 0)"
+            by = write_integer_atom(fn, divisor)
+            return f"({by} != 0 and {write_integer_atom(fn, value)} % {by} == 0)"
         case s.Unary(op="not", operand=operand):
-            return f"(not {fact(fn, operand)})"
+            return f"(not {write_fact(fn, operand)})"
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            result = fn.temp(fact(fn, left), "c")
+            result = fn.temp(write_fact(fn, left), "c")
             with fn.indented(f"if {result}:" if op == "and" else f"if not {result}:", right.span):
-                fn.emit(f"{result} = {fact(fn, right)}")
+                fn.emit(f"{result} = {write_fact(fn, right)}")
             return result
         case s.Binary(op=op, left=left, right=right) if op in COMPARISONS:
             if Kind.REAL in (fn.kind(left), fn.kind(right)):
-                return _comparison(fn, op, left, right)
-            (first, _), (second, _) = quantity(fn, left), quantity(fn, right)
+                return _write_comparison(fn, op, left, right)
+            (first, _), (second, _) = write_quantity(fn, left), write_quantity(fn, right)
             return f"({first.text} {op} {second.text})"
         case _:
             raise AssertionError(f"not a fact: {expr}")
 
 
-def whole(fn: AlgorithmWriter, expr: s.Expr) -> str:
+def write_integer_atom(fn: AlgorithmWriter, expr: s.Expr) -> str:
     """Write an atom for an integer in a fact."""
-    return atom(fn, integer(fn, expr))
+    return make_atom(fn, write_integer(fn, expr))
 
 
-def quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
+def write_quantity(fn: AlgorithmWriter, expr: s.Expr) -> tuple[Code, bool]:
     """Write a formula whose value may be any real, as facts and `at most` take it; return whether it is an integer.
 
     `/`, `log2` and `sqrt` are those of real numbers here, and make the whole formula real.
     """
     match expr:
         case s.Unary(op="-", operand=operand):
-            inner, exact = quantity(fn, operand)
+            inner, exact = write_quantity(fn, operand)
             return Code(f"(-{inner.text})", inner.bound), exact
         case s.Binary(op=op, left=left, right=right) if op in ("+", "-", "*", "/", "^"):
-            return _real_binary(fn, expr, op, left, right)
+            return _write_real_binary(fn, expr, op, left, right)
         case s.Call(function="log2" | "sqrt" as function, arguments=(argument,)):
-            inner, _ = quantity(fn, argument)
+            inner, _ = write_quantity(fn, argument)
             return Code(f"real_{function}(float({inner.text}))"), False
         case s.Call(function="min" | "max" as function, arguments=arguments):
-            parts = [quantity(fn, argument) for argument in arguments]
+            parts = [write_quantity(fn, argument) for argument in arguments]
             if all(exact for _, exact in parts):
-                return integer(fn, expr), True
+                return write_integer(fn, expr), True
             result = f"float({parts[0][0].text})"
             for part, _ in parts[1:]:
                 result = f"real_{function}({result}, float({part.text}))"
             return Code(result), False
         case s.Call(function="floor" | "ceil" as function, arguments=(argument,)):
-            inner, exact = quantity(fn, argument)
+            inner, exact = write_quantity(fn, argument)
             return (inner, True) if exact else (Code(f"real_{function}({inner.text})"), False)
         case s.Call(function="abs", arguments=(argument,)):
-            inner, exact = quantity(fn, argument)
+            inner, exact = write_quantity(fn, argument)
             return Code(f"abs({inner.text})", inner.bound), exact
         case s.Real(text=text):
             return Code(repr(float(text))), False
         case _:
-            return integer(fn, expr), True
+            return write_integer(fn, expr), True
 
 
-def _real_binary(fn: AlgorithmWriter, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:
-    (a, a_exact), (b, b_exact) = quantity(fn, left), quantity(fn, right)
+def _write_real_binary(fn: AlgorithmWriter, expr: s.Expr, op: str, left: s.Expr, right: s.Expr) -> tuple[Code, bool]:
+    (a, a_exact), (b, b_exact) = write_quantity(fn, left), write_quantity(fn, right)
     if op == "/":
         return Code(f"divide(float({a.text}), float({b.text}))"), False
     if op == "^":
         if a_exact and b.text.isdigit():
-            return integer(fn, expr), True
+            return write_integer(fn, expr), True
         return Code(f"power(float({a.text}), float({b.text}))"), False
     if not (a_exact and b_exact):
         return Code(f"(float({a.text}) {op} float({b.text}))"), False
     if fn.options.compiled and (a.bound is None or b.bound is None or a.bound * b.bound > INT_LIMIT // 2):
-        return integer(fn, expr), True
+        return write_integer(fn, expr), True
     return Code(f"({a.text} {op} {b.text})", (a.bound or 1) * (b.bound or 1) * 2), True

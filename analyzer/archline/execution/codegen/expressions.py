@@ -13,7 +13,7 @@ import math
 from archline.execution import run_rules as rules
 from archline.execution.arithmetic import nearest_real
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
-from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, named
+from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, make_atomic
 from archline.execution.codegen.writer import EXTERN
 from archline.execution.slots import INT_LIMIT, NO_INT, UNSET_REAL
 from archline.expr.text import format_expression
@@ -23,7 +23,7 @@ from archline.language.model import Kind
 _CONVERSIONS = {"real": "float", "int": "int"}
 
 
-def read_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
+def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     """Return the variable of a register, after a check that it has a value if that is uncertain."""
     if register.flag is not None:
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
@@ -33,26 +33,26 @@ def read_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str:
     return register.code
 
 
-def read(fn: AlgorithmWriter, expr: s.Element) -> str:
+def write_element_read(fn: AlgorithmWriter, expr: s.Element) -> str:
     """Write the read of an element; return the name that holds its value."""
     view = fn.view(expr.array)
-    place = address(fn, expr, view)
+    place = write_address(fn, expr, view)
     if view.shared:
         fn.emit(f"grid.note([{place}])")
     else:
         fn.access(place, "read", expr.span, f"`{format_expression(expr)}` is read")
-    return load(fn, expr, view, place)
+    return write_load(fn, expr, view, place)
 
 
-def load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
+def write_load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
     """Write the load of an address, after a check that it is set; return the name of the value."""
-    value = fn.temp(f"{_pool(view)}[{place}]", "v")
+    value = fn.temp(f"{_select_pool(view)}[{place}]", "v")
     site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
-    fn.check(unset(fn, view, place, value), site)
+    fn.check(write_unset_test(fn, view, place, value), site)
     return value
 
 
-def unset(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
+def write_unset_test(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
     """Write the condition that the word at an address, whose value is already loaded, is unset."""
     if not fn.options.compiled:
         return f"{value} is None"
@@ -60,39 +60,39 @@ def unset(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> str:
     return f"{ints}[{place}] == {UNSET_REAL}" if view.element is Kind.REAL else f"{value} == {NO_INT}"
 
 
-def store(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> None:
+def write_store(fn: AlgorithmWriter, view: ArrayValue, place: str, value: str) -> None:
     """Write the store of a value to an address."""
-    fn.emit(f"{_pool(view)}[{place}] = {value}")
+    fn.emit(f"{_select_pool(view)}[{place}] = {value}")
 
 
-def _pool(view: ArrayValue) -> str:
+def _select_pool(view: ArrayValue) -> str:
     pool = "R" if view.element is Kind.REAL else "I"
     return f"G{pool}" if view.shared else pool
 
 
-def address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str:
+def write_address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str:
     """Write the checks of an element's subscripts, from left to right; return the name that holds its address."""
     subscripts = []
     for dimension, subscript in enumerate(expr.subscripts):
         assert not isinstance(subscript, s.Slice)
-        subscripts.append(_subscript(fn, expr, subscript, view, dimension))
-    return place_of(fn, view, subscripts)
+        subscripts.append(_write_subscript(fn, expr, subscript, view, dimension))
+    return write_place(fn, view, subscripts)
 
 
-def place_of(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
+def write_place(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
     """Return the name that holds the address of an element whose subscripts, atoms, are in bounds."""
     match view.place:
         case Linear(strides):
             terms = [view.base]
-            terms += [scaled(index, by) for index, by in zip(subscripts, strides, strict=True) if index != "0"]
+            terms += [scale_index(index, by) for index, by in zip(subscripts, strides, strict=True) if index != "0"]
             return fn.temp(" + ".join(terms), "a")
         case place:
-            row = " + ".join([place.row, *map(scaled, subscripts, place.rows)])
-            column = " + ".join([place.column, *map(scaled, subscripts, place.columns)])
+            row = " + ".join([place.row, *map(scale_index, subscripts, place.rows)])
+            column = " + ".join([place.column, *map(scale_index, subscripts, place.columns)])
             return fn.temp(f"{view.base} + 2 * spread({row}) + spread({column})", "a")
 
 
-def scaled(index: str, stride: str) -> str:
+def scale_index(index: str, stride: str) -> str:
     """Write index * stride, without a needless factor."""
     if stride == "1":
         return index
@@ -101,9 +101,9 @@ def scaled(index: str, stride: str) -> str:
     return stride if index == "1" else f"{index} * {stride}"
 
 
-def _subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: ArrayValue, dimension: int) -> str:
+def _write_subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: ArrayValue, dimension: int) -> str:
     extent = view.extents[dimension]
-    value = atom(fn, integer(fn, subscript), "i")
+    value = make_atom(fn, write_integer(fn, subscript), "i")
     limits = []
     meaning = fn.names[subscript.id] if isinstance(subscript, s.Name) else None
     least = meaning.least if isinstance(meaning, IntegerValue) else int(value) if value.isdigit() else None
@@ -118,14 +118,14 @@ def _subscript(fn: AlgorithmWriter, expr: s.Element, subscript: s.Expr, view: Ar
     return value
 
 
-def call_extern(fn: AlgorithmWriter, expr: s.Call) -> str:
+def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
     """Write the call of an extern: its declared costs, then its value; return the name that holds it."""
     extern = fn.module.targets[expr]
     assert isinstance(extern, s.Extern)
     values = []
     for parameter, argument in zip(extern.parameters, expr.arguments, strict=True):
         is_real = isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real"
-        values.append(real(fn, argument).text if is_real else integer(fn, argument).text)
+        values.append(write_real(fn, argument).text if is_real else write_integer(fn, argument).text)
     if not fn.free:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.extern(extern)}]")
@@ -142,82 +142,82 @@ _MAX_EXPONENT_BITS = 4096
 _CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
-def integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
+def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """Write the value of an expression of kind STATIC or INT, in an integer position."""
     match expr:
         case s.Integer(value=value):
-            return literal(fn, value, expr)
+            return make_literal(fn, value, expr)
         case s.Name(id=name):
-            return _name(fn, expr, name)
+            return _write_name(fn, expr, name)
         case s.Unary(op="-", operand=operand):
-            inner = integer(fn, operand)
-            return bracket(fn, f"-{inner.text}", inner, bound=inner.bound)
+            inner = write_integer(fn, operand)
+            return put_brackets(fn, f"-{inner.text}", inner, bound=inner.bound)
         case s.Binary(op=op, left=left, right=right):
-            return _binary(fn, expr, op, integer(fn, left), integer(fn, right))
+            return _write_binary(fn, expr, op, write_integer(fn, left), write_integer(fn, right))
         case s.Call(function="floor" | "ceil" as function, arguments=(inner,)) if not is_extern(fn, expr):
-            return _rounded(fn, expr, function, inner)
+            return _write_rounding(fn, expr, function, inner)
         case s.Call(function=function):
-            return _call(fn, expr, function)
+            return _write_function(fn, expr, function)
         case s.Element():
-            return named(read(fn, expr), INT_LIMIT)
+            return make_atomic(write_element_read(fn, expr), INT_LIMIT)
         case _:
             raise AssertionError(f"not an integer expression: {expr}")
 
 
-def atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
+def make_atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
     """Return a name or literal for a value, computed now."""
     return code.text if code.atom else fn.temp(code.text, stem)
 
 
-def literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
+def make_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
     """Return a literal, which compiled code holds in 64 bits."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
         fn.wide("True")
         value = 0
     text = str(value) if value >= 0 else f"({value})"
-    return named(text, abs(value))
+    return make_atomic(text, abs(value))
 
 
-def bracket(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
+def put_brackets(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None = None) -> Code:
     """Put an expression in brackets, or name it if brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
-        return named(fn.temp(text), bound)
+        return make_atomic(fn.temp(text), bound)
     return Code(f"({text})", bound, depth)
 
 
-def _name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
+def _write_name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
     meaning = fn.names.get(name)
     match meaning:
         case IntegerValue(code=code, bound=bound):
-            return named(code, bound)
+            return make_atomic(code, bound)
         case Register():
             # A register that may change is not an atom: a view keeps its bounds, a loop its range.
-            return Code(read_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
+            return Code(write_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
         case _:
             # Declared costs may also contain symbols of the machine and the cost symbols of externs.
             return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
 
 
-def _binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
+def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
     data = fn.kind(expr) is Kind.INT
     if data:
         fn.operation(op, real=False)
     if op in ("//", "%", "/"):
-        return _division(fn, expr, op, left, right, data)
+        return _write_division(fn, expr, op, left, right, data)
     if op == "^":
-        right = named(_exponent(fn, expr, right), right.bound)
-    bound = _bound(op, left, right)
+        right = make_atomic(_write_exponent(fn, expr, right), right.bound)
+    bound = _bound_result(op, left, right)
     if data or (fn.options.compiled and bound > INT_LIMIT):
-        return _checked(fn, expr, op, left, right, data)
+        return _write_checked(fn, expr, op, left, right, data)
     if op == "^":
         if not fn.options.compiled:
-            return _plain_power(fn, expr, left, right)
-        return bracket(fn, f"pow_int({left.text}, {right.text})", left, bound=bound)
-    return bracket(fn, f"{left.text} {op} {right.text}", left, right, bound=bound)
+            return _write_plain_power(fn, expr, left, right)
+        return put_brackets(fn, f"pow_int({left.text}, {right.text})", left, bound=bound)
+    return put_brackets(fn, f"{left.text} {op} {right.text}", left, right, bound=bound)
 
 
-def _bound(op: str, left: Code, right: Code) -> int:
+def _bound_result(op: str, left: Code, right: Code) -> int:
     """Return an upper bound of the result's absolute value."""
     a = INT_LIMIT if left.bound is None else left.bound
     b = INT_LIMIT if right.bound is None else right.bound
@@ -232,7 +232,7 @@ def _bound(op: str, left: Code, right: Code) -> int:
             return INT_LIMIT + 1
 
 
-def _checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     if fn.options.compiled or op == "^":
         result = fn.temp(f"{_CHECKED[op]}({left.text}, {right.text})")
         failed = f"{result} == {NO_INT}"
@@ -244,37 +244,37 @@ def _checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Co
         fn.check(failed, fn.site(rules.OVERFLOW, expr.span, message))
     else:
         fn.wide(failed)
-    return named(result, INT_LIMIT)
+    return make_atomic(result, INT_LIMIT)
 
 
-def _plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:
-    base = atom(fn, left)
+def _write_plain_power(fn: AlgorithmWriter, expr: s.Binary, left: Code, right: Code) -> Code:
+    base = make_atom(fn, left)
     message = f"the value of `{format_expression(expr)}` is too large to be computed"
     site = fn.site(rules.OVERFLOW, expr.span, message)
     fn.check(f"({base}).bit_length() * {right.text} > {_MAX_EXPONENT_BITS}", site)
-    return bracket(fn, f"{base} ** {right.text}")
+    return put_brackets(fn, f"{base} ** {right.text}")
 
 
-def _exponent(fn: AlgorithmWriter, expr: s.Binary, exponent: Code) -> str:
+def _write_exponent(fn: AlgorithmWriter, expr: s.Binary, exponent: Code) -> str:
     if exponent.text.isdigit():
         return exponent.text
-    text = atom(fn, exponent)
+    text = make_atom(fn, exponent)
     site = fn.site(rules.NOT_EXACT, expr.span, f"the exponent of `{format_expression(expr)}` is negative: {{0}}")
     fn.check(f"{text} < 0", site, text)
     return text
 
 
-def _division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
-    divisor = atom(fn, right)
+def _write_division(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
+    divisor = make_atom(fn, right)
     _check_divisor(fn, expr.right, divisor)
     if op == "/":
-        dividend = atom(fn, left)
+        dividend = make_atom(fn, left)
         message = f"`{format_expression(expr)}` must divide, and {{0}}/{{1}} does not"
         site = fn.site(rules.NOT_EXACT, expr.span, message)
         fn.check(f"{dividend} % {divisor} != 0", site, dividend, divisor)
-        return bracket(fn, f"{dividend} // {divisor}", bound=left.bound)
+        return put_brackets(fn, f"{dividend} // {divisor}", bound=left.bound)
     bound = left.bound if op == "//" else right.bound
-    return bracket(fn, f"{left.text} {op} {divisor}", left, bound=bound)
+    return put_brackets(fn, f"{left.text} {op} {divisor}", left, bound=bound)
 
 
 def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
@@ -283,50 +283,50 @@ def _check_divisor(fn: AlgorithmWriter, expr: s.Expr, divisor: str) -> None:
         fn.check(f"{divisor} == 0", site)
 
 
-def _call(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
+def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
 
     if is_extern(fn, expr):
-        return named(call_extern(fn, expr), INT_LIMIT)
+        return make_atomic(write_extern_call(fn, expr), INT_LIMIT)
     data = fn.kind(expr) is Kind.INT
-    values = [integer(fn, argument) for argument in expr.arguments]
+    values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
         fn.operation(function, real=False)
     match function:
         case "min" | "max":
             bound = max(INT_LIMIT if value.bound is None else value.bound for value in values)
             text = f"{function}({', '.join(value.text for value in values)})"
-            return bracket(fn, text, *values, bound=bound)
+            return put_brackets(fn, text, *values, bound=bound)
         case "abs":
-            return bracket(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
+            return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
         case "log2" | "sqrt":
-            argument = atom(fn, values[0])
+            argument = make_atom(fn, values[0])
             result = fn.temp(f"exact_{function}({argument})")
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
-            return named(result, 64 if function == "log2" else values[0].bound)
+            return make_atomic(result, 64 if function == "log2" else values[0].bound)
         case _:
             raise AssertionError(f"not a function of integers: {function}")
 
 
-def _rounded(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
+def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.Expr) -> Code:
     """Write a rounded quotient, root or logarithm of sizes; for any other integer, the integer itself."""
     up = function == "ceil"
     match inner:
         case s.Binary(op="/", left=left, right=right):
-            dividend, divisor = integer(fn, left), atom(fn, integer(fn, right))
+            dividend, divisor = write_integer(fn, left), make_atom(fn, write_integer(fn, right))
             _check_divisor(fn, right, divisor)
             text = f"-(-{dividend.text} // {divisor})" if up else f"{dividend.text} // {divisor}"
-            return bracket(fn, text, dividend, bound=dividend.bound)
+            return put_brackets(fn, text, dividend, bound=dividend.bound)
         case s.Call(function="log2" | "sqrt" as inside, arguments=(argument,)):
-            value = atom(fn, integer(fn, argument))
+            value = make_atom(fn, write_integer(fn, argument))
             message = f"`{format_expression(inner)}` is not a number: {inside} of {{0}}"
             fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
-            return bracket(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
+            return put_brackets(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
         case _:
             pass
     if fn.kind(expr) is Kind.INT:
         fn.operation(function, real=False)
-    return integer(fn, inner)
+    return write_integer(fn, inner)
 
 
 _ROUNDED = {
@@ -353,80 +353,80 @@ _REAL_FUNCTIONS = {
 }
 
 
-def real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
+def write_real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """Write the value of an expression of kind REAL, or of an integer where a real is expected."""
     match expr:
         case s.Integer(value=value):
-            return Code(_literal(nearest_real(value)))
+            return Code(_format_real(nearest_real(value)))
         case s.Real(text=text):
-            return Code(_literal(float(text)))
+            return Code(_format_real(float(text)))
         case s.Name(id="pi"):
             return Code(repr(math.pi))
         case s.Unary(op="-", operand=operand):
-            inner = real(fn, operand)
-            return bracket(fn, f"-{inner.text}", inner)
+            inner = write_real(fn, operand)
+            return put_brackets(fn, f"-{inner.text}", inner)
         case _:
             pass
     if fn.kind(expr) is not Kind.REAL:
-        whole = integer(fn, expr)
-        return bracket(fn, f"float({whole.text})", whole)
+        whole = write_integer(fn, expr)
+        return put_brackets(fn, f"float({whole.text})", whole)
     match expr:
         case s.Name(id=name):
             register = fn.names[name]
             assert isinstance(register, Register)
-            return Code(read_register(fn, expr, register))
+            return Code(write_register(fn, expr, register))
         case s.Binary(op=op, left=left, right=right):
-            return _real_binary(fn, op, left, right)
+            return _write_real_binary(fn, op, left, right)
         case s.Call():
-            return _real_call(fn, expr)
+            return _write_real_call(fn, expr)
         case s.Element():
-            return named(read(fn, expr))
+            return make_atomic(write_element_read(fn, expr))
         case s.Unary() | s.Reshape():
             raise AssertionError(f"not a real expression: {expr}")
 
 
-def _literal(value: float) -> str:
+def _format_real(value: float) -> str:
     if math.isinf(value):
         return "infinity" if value > 0 else "(-infinity)"
     return repr(value) if value >= 0 else f"({value!r})"
 
 
-def combine(fn: AlgorithmWriter, op: str, left: Code, right: Code) -> Code:
+def combine_reals(fn: AlgorithmWriter, op: str, left: Code, right: Code) -> Code:
     """Write `left op right` on reals, not counted here."""
     if op == "/":
-        return bracket(fn, f"divide({left.text}, {right.text})", left, right)
-    return bracket(fn, f"{left.text} {op} {right.text}", left, right)
+        return put_brackets(fn, f"divide({left.text}, {right.text})", left, right)
+    return put_brackets(fn, f"{left.text} {op} {right.text}", left, right)
 
 
-def _real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> Code:
-    base = real(fn, left)
+def _write_real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> Code:
+    base = write_real(fn, left)
     if op == "^":
-        exponent = integer(fn, right)
+        exponent = write_integer(fn, right)
         fn.operation(KINDS[op], real=True)
-        return bracket(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
-    second = real(fn, right)
+        return put_brackets(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
+    second = write_real(fn, right)
     fn.operation(KINDS[op], real=True)
-    return combine(fn, op, base, second)
+    return combine_reals(fn, op, base, second)
 
 
-def extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -> Code:
+def write_extreme(fn: AlgorithmWriter, function: str, left: Code, right: Code) -> Code:
     """Write `min` or `max` of two reals, not counted here."""
-    return bracket(fn, f"real_{function}({left.text}, {right.text})", left, right)
+    return put_brackets(fn, f"real_{function}({left.text}, {right.text})", left, right)
 
 
-def _real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
+def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
     if is_extern(fn, expr):
-        return named(call_extern(fn, expr))
+        return make_atomic(write_extern_call(fn, expr))
     function = expr.function
     if function == "real_of":
-        whole = integer(fn, expr.arguments[0])
-        return bracket(fn, f"float({whole.text})", whole)
-    values = [real(fn, argument) for argument in expr.arguments]
+        whole = write_integer(fn, expr.arguments[0])
+        return put_brackets(fn, f"float({whole.text})", whole)
+    values = [write_real(fn, argument) for argument in expr.arguments]
     if function in ("min", "max"):
         result = values[0]
         for value in values[1:]:
             fn.operation(function, real=True)
-            result = extreme(fn, function, result, value)
+            result = write_extreme(fn, function, result, value)
         return result
     fn.operation(function, real=True)
-    return bracket(fn, f"{_REAL_FUNCTIONS[function]}({values[0].text})", values[0])
+    return put_brackets(fn, f"{_REAL_FUNCTIONS[function]}({values[0].text})", values[0])

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.arrays import same_extents, view
-from archline.execution.codegen.conditions import condition
-from archline.execution.codegen.expressions import address, atom, integer
+from archline.execution.codegen.arrays import check_extents, write_view
+from archline.execution.codegen.conditions import write_condition
+from archline.execution.codegen.expressions import make_atom, write_address, write_integer
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Linear
 from archline.execution.slots import NAME_LIMIT
@@ -22,7 +22,7 @@ from archline.language import syntax as s
 from archline.language.model import Kind
 
 
-def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
+def number_communications(algorithm: s.Algorithm) -> dict[s.Node, int]:
     """Number the communicating statements of an algorithm; the numbers of calls and of collective operations differ.
 
     The k-th `send` in the text has the number of the k-th `receive`.
@@ -38,9 +38,9 @@ def numbered(algorithm: s.Algorithm) -> dict[s.Node, int]:
     return numbers
 
 
-def calls_by_number(algorithm: s.Algorithm) -> dict[int, s.Node]:
+def map_calls(algorithm: s.Algorithm) -> dict[int, s.Node]:
     """Map numbers to the calls and the collective operations of an algorithm."""
-    calls = numbered(algorithm).items()
+    calls = number_communications(algorithm).items()
     return {number: node for node, number in calls if not (isinstance(node, s.Communicate) and node.is_message)}
 
 
@@ -58,18 +58,18 @@ def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
 def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Check the extents of the axes, once the sizes are known."""
     for place, axis in enumerate(algorithm.grid):
-        extent = atom(fn, integer(fn, axis.extent))
+        extent = make_atom(fn, write_integer(fn, axis.extent))
         text = format_expression(axis.extent)
         message = f"the axis `{axis.name}` of `{algorithm.name}` has {{0}} processors, and `{text}` is {{1}}"
         site = fn.site(rules.GRID, axis.span, message)
         fn.check(f"e{place} != {extent}", site, f"e{place}", extent, "call=call")
 
 
-def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
+def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """Write an exchange, a send or a receive: one step."""
     clauses = {clause.keyword: clause for clause in node.clauses}
     sent, received = node.sent, node.received
-    _settle(fn)
+    _settle_counters(fn)
     before = fn.frame
     # Registers are put into memory first: the top of the stack cannot depend on a condition.
     registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
@@ -77,27 +77,27 @@ def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     buffers = {item: _register_buffer(fn, item, item is received) for item in registers}
 
     def place_of(buffer: s.Expr) -> ArrayValue:
-        return buffers[buffer][0] if buffer in buffers else view(fn, buffer)
+        return buffers[buffer][0] if buffer in buffers else write_view(fn, buffer)
 
-    unset = fn.site(rules.UNSET, node.span, f"`{_shown(sent)}` is sent with words that are not set")
+    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent with words that are not set")
     to, source = fn.temp("None", "to"), fn.temp("None", "of")
     payload, words = fn.temp("None", "x"), fn.temp("None", "w")
     place = ""
     if "to" in clauses:
-        with _guarded(fn, clauses["to"]):
-            fn.emit(f"{to} = {_partner(fn, clauses['to'])}")
+        with _guard_lines(fn, clauses["to"]):
+            fn.emit(f"{to} = {_write_partner(fn, clauses['to'])}")
             if sent is not None:
-                fn.emit(f"{payload} = {place_text(place_of(sent))}")
+                fn.emit(f"{payload} = {format_place(place_of(sent))}")
     if "from" in clauses:
-        with _guarded(fn, clauses["from"]):
-            fn.emit(f"{source} = {_partner(fn, clauses['from'])}")
+        with _guard_lines(fn, clauses["from"]):
+            fn.emit(f"{source} = {_write_partner(fn, clauses['from'])}")
             if received is not None:
                 target = place_of(received)
-                place = fn.temp(place_text(target), "z")
+                place = fn.temp(format_place(target), "z")
                 fn.emit(f"{words} = {' * '.join(target.extents)}")
     number = fn.numbers[node]
     # Sends and receives of one processor pair in their order, exchanges within their iteration.
-    iteration = tuple_text(fn.iteration if node.operation == "exchange" else ())
+    iteration = format_tuple(fn.iteration if node.operation == "exchange" else ())
     step = f"grid.step({number}, {iteration}, {to}, {payload}, {source}, {words}, {unset})"
     got = fn.temp(f"yield {step}", "y")
     if received is not None:
@@ -108,47 +108,47 @@ def message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     fn.frame = before
 
 
-def _shown(expr: s.Expr | None) -> str:
+def _format_optional(expr: s.Expr | None) -> str:
     return format_expression(expr) if expr is not None else ""
 
 
-def _settle(fn: AlgorithmWriter) -> None:
+def _settle_counters(fn: AlgorithmWriter) -> None:
     """Bring the counters up to date, since a step may end the path that they belong to."""
     fn.settle()
     fn.cut()
 
 
 @contextmanager
-def _guarded(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
+def _guard_lines(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
     """Indent lines under the clause's condition, which costs nothing."""
     with fn.uncounted():
         if clause.when is None:
             yield
         else:
-            test = condition(fn, clause.when)
+            test = write_condition(fn, clause.when)
             with fn.indented(f"if {test}:", clause.span):
                 yield
 
 
-def _partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
-    coordinates = [atom(fn, integer(fn, value)) for value in clause.values]
+def _write_partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
+    coordinates = [make_atom(fn, write_integer(fn, value)) for value in clause.values]
     text = "a partner's coordinate is {0}, and the axis has {1} processors"
     site = fn.site(rules.PARTNER, clause.span, text)
-    axes = ", ".join(str(place) for place in _own_axes(fn))
+    axes = ", ".join(str(place) for place in _list_own_axes(fn))
     return f"{fn.group}.partner(({', '.join(coordinates)},), ({axes},), {site})"
 
 
-def _own_axes(fn: AlgorithmWriter) -> list[int]:
+def _list_own_axes(fn: AlgorithmWriter) -> list[int]:
     """Return the places of the grid's axes, without the groups of splits."""
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
 
-def tuple_text(parts: Iterable[str]) -> str:
+def format_tuple(parts: Iterable[str]) -> str:
     """Format the source of a tuple."""
     return f"({''.join(f'{part}, ' for part in parts)})"
 
 
-def place_text(array: ArrayValue) -> str:
+def format_place(array: ArrayValue) -> str:
     """Format a view as a `grid.Place`."""
     extents = ", ".join(array.extents)
     match array.place:
@@ -160,40 +160,44 @@ def place_text(array: ArrayValue) -> str:
 
 
 # Calls
-def group_of(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
+def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
     """Return the group of processors that a call joins: along some axes, else all of the caller's."""
-    places = [fn.axes[axis.id] for axis in along] if along else _own_axes(fn)
+    places = [fn.axes[axis.id] for axis in along] if along else _list_own_axes(fn)
     flat = int(len(callee.grid) == 1)
-    return f"{fn.group}.enter({fn.numbers[node]}, {tuple_text(fn.iteration)}, {tuple_text(map(str, places))}, {flat})"
+    return (
+        f"{fn.group}.enter({fn.numbers[node]}, {format_tuple(fn.iteration)}, {format_tuple(map(str, places))}, {flat})"
+    )
 
 
-def buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
+def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """Write an argument for a parameter `any[w]`: a vector, and what writes it back after the call."""
-    array, after = _side(fn, argument, written)
+    array, after = _write_side(fn, argument, written)
     if len(array.extents) == 1 and isinstance(array.place, Linear):
         return array, after
-    place = fn.temp(place_text(array), "z")
+    place = fn.temp(format_place(array), "z")
     base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
     words = fn.temp(" * ".join(array.extents), "w")
-    after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _nothing
+    after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _do_nothing
     return ArrayValue(array.element, base, (words,), Linear((stride,))), after
 
 
-def _side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
+def _write_side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """Write a view, an element, or a register in the stack's memory, and what writes it back."""
     if fn.module.is_view(expr):
-        return view(fn, expr), _nothing
+        return write_view(fn, expr), _do_nothing
     if isinstance(expr, s.Element):
         whole = fn.view(expr.array)
         unit_stride = Linear(("1",))
-        return ArrayValue(whole.element, address(fn, expr, whole), ("1",), unit_stride, shared=whole.shared), _nothing
+        return ArrayValue(
+            whole.element, write_address(fn, expr, whole), ("1",), unit_stride, shared=whole.shared
+        ), _do_nothing
     assert isinstance(expr, s.Name)
     return _register_buffer(fn, expr, written)
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing after a call, as for most buffers."""
 
 
@@ -227,50 +231,50 @@ def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source
 
     The place that is written is evaluated once more, and counted, for the call of the collective.
     """
-    _settle(fn)
+    _settle_counters(fn)
     before = fn.frame
-    source_array, _ = _side(fn, source, written=False)
-    unset = fn.site(rules.UNSET, node.span, f"`{_shown(source)}` is sent with words that are not set")
-    words = fn.temp(f"grid.processor.read({place_text(source_array)}, {unset})", "x")
+    source_array, _ = _write_side(fn, source, written=False)
+    unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent with words that are not set")
+    words = fn.temp(f"grid.processor.read({format_place(source_array)}, {unset})", "x")
     with fn.uncounted():
-        target_array, after = _side(fn, target, written=True)
+        target_array, after = _write_side(fn, target, written=True)
     count = " * ".join(target_array.extents)
     size = "the buffer has {0} words, and the one that the result goes into has {1}"
     fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
-    fn.emit(f"grid.processor.write({place_text(target_array)}, {words})")
+    fn.emit(f"grid.processor.write({format_place(target_array)}, {words})")
     after()
     fn.frame = before
 
 
 # Where data starts and ends
-def transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
+def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
     """Write an `input` or `output`, which costs nothing."""
     clause = s.Clause("", (), node.when, span=node.span)
-    _settle(fn)
+    _settle_counters(fn)
     before = fn.frame
-    with _guarded(fn, clause):
-        target, after = _side(fn, node.target, written=True)
-        source, _ = _side(fn, node.value, written=False)
+    with _guard_lines(fn, clause):
+        target, after = _write_side(fn, node.target, written=True)
+        source, _ = _write_side(fn, node.value, written=False)
         if node.direction == "input":
-            load(fn, target, source, node, node.value)
+            write_shared_load(fn, target, source, node, node.value)
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
             hint = "let one of the processors that hold it write it, with a guard such as `when k == 0`"
             twice = fn.site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
-            fn.emit(f"grid.store({_sides(fn, target, source, node, node.value)}, {twice})")
+            fn.emit(f"grid.store({_write_sides(fn, target, source, node, node.value)}, {twice})")
         after()
     fn.frame = before
 
 
-def load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
+def write_shared_load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
     """Write the load of a part of a global array to one of the processor's own."""
-    fn.emit(f"grid.load({_sides(fn, target, source, node, value)})")
+    fn.emit(f"grid.load({_write_sides(fn, target, source, node, value)})")
 
 
-def _sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
-    same_extents(fn, target, source, node)
+def _write_sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
+    check_extents(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
-    return f"{place_text(target)}, {place_text(source)}, {fn.site(rules.UNSET, value.span, text)}"
+    return f"{format_place(target)}, {format_place(source)}, {fn.site(rules.UNSET, value.span, text)}"
 
 
 def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
@@ -282,9 +286,11 @@ def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
 
 
 # Splits
-def split(fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]) -> None:
+def write_split(
+    fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
+) -> None:
     """Write the block of a split: one axis is two, the group's and the rest; P counts the processors of the rest."""
-    parts = atom(fn, integer(fn, node.parts))
+    parts = make_atom(fn, write_integer(fn, node.parts))
     text = f"`{node.axis}` has {{0}} processors, and is split by {{1}}"
     site = fn.site(rules.GRID, node.span, text)
     place = fn.axes[node.axis]
@@ -294,7 +300,7 @@ def split(fn: AlgorithmWriter, node: s.Split, block: Callable[[AlgorithmWriter, 
         fn.group = group
         fn.axes = {name: at + (at > place) for name, at in fn.axes.items()} | {node.axis: place + 1}
         fn.axes[node.group] = place
-        extents = " * ".join(f"{group}.ranks.shape[{at}]" for at in _own_axes(fn))
+        extents = " * ".join(f"{group}.ranks.shape[{at}]" for at in _list_own_axes(fn))
         fn.define("P", IntegerValue(fn.temp(extents, "n_P"), NAME_LIMIT, 1))
         for name in (node.axis, node.group):
             code = fn.temp(f"{group}.coordinates[{fn.axes[name]}]", "g")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from archline.execution import run_rules as rules
-from archline.execution.codegen.arrays import Allocation, release, spawns
-from archline.execution.codegen.calls import synchronise
-from archline.execution.codegen.conditions import fact
-from archline.execution.codegen.expressions import atom, integer
-from archline.execution.codegen.messages import check_grid, define_grid, numbered
-from archline.execution.codegen.scope import AlgorithmWriter, Layout, names_in_fact, plan
-from archline.execution.codegen.statements import block, scalar, statement
+from archline.execution.codegen.arrays import Allocation, has_spawns, write_release
+from archline.execution.codegen.calls import write_sync
+from archline.execution.codegen.conditions import write_fact
+from archline.execution.codegen.expressions import make_atom, write_integer
+from archline.execution.codegen.messages import check_grid, define_grid, number_communications
+from archline.execution.codegen.scope import AlgorithmWriter, Layout, names_in_fact, plan_layout
+from archline.execution.codegen.statements import write_block, write_scalar, write_statement
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, view_parameter
 from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
@@ -35,7 +35,7 @@ from archline.execution.slots import (
 )
 from archline.expr.text import format_expression, format_fact, format_list
 from archline.language import syntax as s
-from archline.language.call_graph import component, forks, reachable
+from archline.language.call_graph import find_component, find_reachable, has_forks
 from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
 
@@ -44,22 +44,22 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
     """Return the source of the function that runs an algorithm on arguments of given forms."""
     fn.grid = bool(algorithm.grid)
     fn.algorithm_axes = tuple(axis.name for axis in algorithm.grid)
-    parameters = _parameters(fn, algorithm, forms)
-    forks = spawns(algorithm.body)
+    parameters = _define_parameters(fn, algorithm, forms)
+    forks = has_spawns(algorithm.body)
     fn.frame = replace(fn.frame, pending="q" if forks else "", bag="bag" if forks and fn.options.races else "")
     fn.fuel("1")
     with fn.uncounted():
         if fn.grid:
-            fn.numbers.update(numbered(algorithm))
+            fn.numbers.update(number_communications(algorithm))
             define_grid(fn, algorithm)
         _bind_sizes(fn, algorithm)
         check_grid(fn, algorithm)
         _check_parameters(fn, algorithm)
         _check_where(fn, algorithm)
-        measure = _enter(fn, algorithm)
-    result = _body(fn, algorithm)
+        measure = _write_entry(fn, algorithm)
+    result = _write_body(fn, algorithm)
     fn.finish()
-    _leave(fn, algorithm, measure)
+    _write_exit(fn, algorithm, measure)
     common = ["mem", "top", "alive", *(["task"] if fn.options.races else []), *(["grid"] if fn.grid else [])]
     header = f"def {name}({', '.join([*common, *parameters])}):"
     tail = [f" K[{counter}] += x{counter}" for counter in fn.counters]
@@ -68,10 +68,10 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         tail.append(f" K[{TRACE}] = now")
     if result:
         tail.append(f" return {result}")
-    return "\n".join([header, *_opening(fn), *fn.lines, *tail, ""])
+    return "\n".join([header, *_opening_lines(fn), *fn.lines, *tail, ""])
 
 
-def _opening(fn: AlgorithmWriter) -> Iterator[str]:
+def _opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
         # This is a generator even if nothing communicates. Python indexes the processor's views faster than the arrays.
         yield " if False: yield"
@@ -106,7 +106,7 @@ def _opening(fn: AlgorithmWriter) -> Iterator[str]:
         yield f" x{counter} = 0"
 
 
-def _parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
+def _define_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple[str, ...]) -> list[str]:
     """Define the parameters' names; return the names of the Python function's parameters."""
     names: list[str] = []
     shapes = iter(forms)
@@ -146,17 +146,17 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
         if binding.by is BoundBy.VALUE:
             code = fn.static(binding.name).code
         else:
-            code = _measured(fn, fn.view(parameter.name), binding.by, binding.dimension)
+            code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
         fn.define(binding.name, IntegerValue(code, NAME_LIMIT, max(least, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {least}"
-        _refuse(fn, f"{code} < {least}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
+        _write_refusal(fn, f"{code} < {least}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
     if fn.options.compiled:
         for name in (*signature.size_names, *signature.indices):
             code = fn.static(name).code
             fn.wide(f"{code} > {NAME_LIMIT} or {code} < -{NAME_LIMIT}")
 
 
-def _measured(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: int) -> str:
+def _write_size(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: int) -> str:
     match by:
         case BoundBy.COUNT:
             return fn.temp(f"{array.extents[0]} - 1", "w")
@@ -168,7 +168,7 @@ def _measured(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: in
             return array.extents[dimension]
 
 
-def _refuse(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
+def _write_refusal(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
     """Stop, with the place of the call next to that of the rule, if a condition is true."""
     fn.check(failed, site, *values, "call=call")
 
@@ -180,10 +180,10 @@ def _check_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
                 _check_shape(fn, parameter, shape)
             case s.IndexArrayType(shape=shape, below=below):
                 _check_shape(fn, parameter, shape)
-                bound, limit = fn.view(parameter.name).facts[0], atom(fn, integer(fn, below))
+                bound, limit = fn.view(parameter.name).facts[0], make_atom(fn, write_integer(fn, below))
                 message = f"an entry of `{parameter.name}` is not below {{1}}: the largest is {{0}}"
                 site = fn.site(rules.INDICES, parameter.span, message)
-                _refuse(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
+                _write_refusal(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
             case s.OffsetsType() as type_:
                 _check_offsets(fn, parameter, type_)
             case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
@@ -194,13 +194,13 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
     array = fn.view(parameter.name)
     extents = []
     for dimension, entry in enumerate(shape):
-        extent, needed = array.extents[dimension], atom(fn, integer(fn, entry))
+        extent, needed = array.extents[dimension], make_atom(fn, write_integer(fn, entry))
         if needed != extent:
             message = (
                 f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
             )
             site = fn.site(rules.SHAPE, parameter.span, message)
-            _refuse(fn, f"{extent} != {needed}", site, extent, needed)
+            _write_refusal(fn, f"{extent} != {needed}", site, extent, needed)
         # The two are equal from here on; loops up to the one need no check against the other.
         extents.append(needed)
     fn.define(parameter.name, replace(array, extents=tuple(extents)))
@@ -218,10 +218,10 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
         text = f"the longest gap of `{name}` is {{0}}, and `{{expr}}` is {{1}}"
         parts.append((type_.longest, longest, ">", text))
     for expr, actual, relation, text in parts:
-        needed = atom(fn, integer(fn, expr))
+        needed = make_atom(fn, write_integer(fn, expr))
         if needed != actual:
             site = fn.site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
-            _refuse(fn, f"{actual} {relation} {needed}", site, actual, needed)
+            _write_refusal(fn, f"{actual} {relation} {needed}", site, actual, needed)
 
 
 def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
@@ -230,10 +230,10 @@ def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
         # A run does not know facts about the machine.
         if machine.isdisjoint(names_in_fact(fact_node)):
             message = f"`where {format_fact(fact_node)}` of `{algorithm.name}` is false"
-            _refuse(fn, f"not {fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
+            _write_refusal(fn, f"not {write_fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
 
 
-def _enter(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
+def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
     """Check that the recursion decreases; return the values to restore at the exit, and their slots."""
     slot = fn.layout.measures.get(algorithm)
     if slot is None:
@@ -241,8 +241,8 @@ def _enter(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]
     fn.emit(f"K[{DEPTH}] += 1")
     message = f"`{algorithm.name}` is {MAX_DEPTH} calls deep"
     site = fn.site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
-    _refuse(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
-    values = _measure(fn, algorithm)
+    _write_refusal(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
+    values = _write_measure(fn, algorithm)
     before = [fn.temp(f"K[{slot + place}]", "o") for place in range(len(values) + 1)]
     _check_decrease(fn, algorithm, values, before)
     for place, value in enumerate(["1", *values]):
@@ -250,14 +250,14 @@ def _enter(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]
     return [(name, slot + place) for place, name in enumerate(before)]
 
 
-def _measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
+def _write_measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
     if not algorithm.decreases:
-        return [fn.static(name).code for name in measured_names(fn.module, algorithm)]
+        return [fn.static(name).code for name in list_measured_names(fn.module, algorithm)]
     values = []
     for expr in algorithm.decreases:
-        value = atom(fn, integer(fn, expr))
+        value = make_atom(fn, write_integer(fn, expr))
         message = f"`decreases {format_expression(expr)}` of `{algorithm.name}` is {{0}}, below 0"
-        _refuse(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
+        _write_refusal(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
         values.append(value)
     return values
 
@@ -278,36 +278,36 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
         span = algorithm.name_span
         message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is another one"
     shown = [values[0], old[0]] if values else []
-    _refuse(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
+    _write_refusal(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
 
 
-def measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """Return the names that decrease in a recursion without `decreases`: sizes and P; indices only change."""
     signature = module.signatures[algorithm]
     return (*signature.size_names, *(("P",) if algorithm.grid else ()), *signature.indices)
 
 
-def _body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
+def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
     """Write the statements; return the name of the result, which is evaluated before the last sync."""
     last = algorithm.body[-1]
     result = ""
     if not isinstance(last, s.Return):
-        block(fn, algorithm.body)
+        write_block(fn, algorithm.body)
     else:
         allocations: list[Allocation] = []
         for node in algorithm.body[:-1]:
-            statement(fn, node, allocations)
+            write_statement(fn, node, allocations)
         kind = Kind.REAL if algorithm.result == "real" else Kind.INT
-        result = fn.temp(scalar(fn, last.value, kind).text, "v")
+        result = fn.temp(write_scalar(fn, last.value, kind).text, "v")
         fn.flush()
         if allocations:
-            synchronise(fn)
-        release(fn, allocations)
-    synchronise(fn)
+            write_sync(fn)
+        write_release(fn, allocations)
+    write_sync(fn)
     return result
 
 
-def _leave(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
+def _write_exit(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str, int]]) -> None:
     for name, slot in measure:
         fn.emit(f"K[{slot}] = {name}")
     if algorithm in fn.layout.measures:
@@ -315,7 +315,7 @@ def _leave(fn: AlgorithmWriter, algorithm: s.Algorithm, measure: list[tuple[str,
 
 
 @record(eq=False)
-class Generated:
+class GeneratedProgram:
     """Python functions by name, the entry function, and the layout of the state.
 
     `generators` are functions that run on processors of a grid, which stay plain Python.
@@ -332,15 +332,17 @@ class Generated:
         return self.tables.sites[number - FIRST_SITE]
 
 
-def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Generated:
+def generate_program(
+    module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options
+) -> GeneratedProgram:
     """Generate the program that runs an algorithm on arguments of given forms.
 
     Raises ArchlineError for a program that cannot run: blocks nested too deeply.
     """
-    called = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    recursive = tuple(callee for callee in called if component(module, callee))
-    measured = {callee: len(callee.decreases) or len(measured_names(module, callee)) for callee in recursive}
-    layout = plan(module, recursive, measured)
+    called = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
+    recursive = tuple(callee for callee in called if find_component(module, callee))
+    measured = {callee: len(callee.decreases) or len(list_measured_names(module, callee)) for callee in recursive}
+    layout = plan_layout(module, recursive, measured)
     tables = Tables()
     instances: dict[tuple[s.Algorithm, tuple[str, ...]], str] = {}
     waiting: list[tuple[s.Algorithm, tuple[str, ...]]] = []
@@ -353,7 +355,7 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         return instances[key]
 
     # Tasks that one processor forks have joined before its program on the grid continues, unless that forks itself.
-    alone = not forks([callee for callee in called if callee.grid])
+    alone = not has_forks([callee for callee in called if callee.grid])
     entry = instance(algorithm, forms)
     functions: dict[str, str] = {}
     generators: set[str] = set()
@@ -366,4 +368,4 @@ def generate(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], opt
         functions[name] = write_algorithm(fn, name, *key)
         if key[0].grid:
             generators.add(name)
-    return Generated(functions, frozenset(generators), entry, layout, tables, options)
+    return GeneratedProgram(functions, frozenset(generators), entry, layout, tables, options)

@@ -38,7 +38,7 @@ class Layout:
         return self.symbols[name]
 
 
-def plan(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algorithm, int]) -> Layout:
+def plan_layout(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algorithm, int]) -> Layout:
     """Lay the state out; `measured` has the number of values that each recursive algorithm must decrease."""
     slot = FIRST_FREE
     externs = {}
@@ -46,7 +46,7 @@ def plan(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algo
         externs[name] = slot
         slot += 1
     symbols = dict(SYMBOLS)
-    for name in cost_symbols(module.externs.values()):
+    for name in list_cost_symbols(module.externs.values()):
         if name not in symbols:
             symbols[name] = slot
             slot += 1
@@ -57,7 +57,7 @@ def plan(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algo
     return Layout(externs, symbols, measures, slot)
 
 
-def cost_symbols(externs: Iterable[s.Extern]) -> list[str]:
+def list_cost_symbols(externs: Iterable[s.Extern]) -> list[str]:
     """Return the names in the declared costs of externs, in order of appearance."""
     names: dict[str, None] = {}
     for extern in externs:
@@ -124,12 +124,12 @@ class AlgorithmWriter(FunctionWriter):
         self.iteration = ()
         self.numbers = {}
 
-    def _interrupt(self) -> None:
+    def _interrupt_block(self) -> None:
         """Settle the costs so far, since on a grid a path may leave inside of the control flow."""
         if self.algorithm_axes:
             self.settle()
             self.cut()
-        super()._interrupt()
+        super()._interrupt_block()
 
     def array_kind(self, element: str) -> Kind:
         return {"real": Kind.REAL, "int": Kind.INT, "any": self.element}[element]
@@ -180,7 +180,7 @@ class AlgorithmWriter(FunctionWriter):
         self.free = before
 
     def kind(self, expr: s.Expr) -> Kind:
-        result = kind_of(self.module, expr)
+        result = find_kind(self.module, expr)
         assert result is not None
         return result
 
@@ -190,7 +190,7 @@ def is_extern(fn: AlgorithmWriter, expr: s.Call) -> bool:
     return isinstance(fn.module.targets.get(expr), s.Extern)
 
 
-def kind_of(module: Module, expr: s.Expr) -> Kind | None:
+def find_kind(module: Module, expr: s.Expr) -> Kind | None:
     """Return the kind of a scalar expression; None for a view. Expressions without a type are in sizes."""
     type_ = module.types.get(expr, Kind.STATIC)
     return None if isinstance(type_, ViewType) else type_

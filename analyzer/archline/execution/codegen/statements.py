@@ -8,26 +8,35 @@ from dataclasses import replace
 
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import TraceEvent
-from archline.execution.codegen.arrays import Allocation, allocate, copy, fill, positive, release, spawns, view
-from archline.execution.codegen.calls import call, call_on_grid, synchronise
-from archline.execution.codegen.conditions import condition, fact, quantity
+from archline.execution.codegen.arrays import (
+    Allocation,
+    has_spawns,
+    write_allocation,
+    write_copy,
+    write_fill,
+    write_release,
+    write_step,
+    write_view,
+)
+from archline.execution.codegen.calls import write_call, write_call_on_grid, write_sync
+from archline.execution.codegen.conditions import write_condition, write_fact, write_quantity
 from archline.execution.codegen.expressions import (
     KINDS,
-    address,
-    atom,
-    call_extern,
-    combine,
-    extreme,
-    integer,
-    load,
-    read_register,
-    real,
-    store,
+    combine_reals,
+    make_atom,
+    write_address,
+    write_extern_call,
+    write_extreme,
+    write_integer,
+    write_load,
+    write_real,
+    write_register,
+    write_store,
 )
-from archline.execution.codegen.messages import copy_buffer, is_transfer, message, split, transfer
-from archline.execution.codegen.messages import load as load_shared
+from archline.execution.codegen.messages import copy_buffer, is_transfer, write_message, write_split, write_transfer
+from archline.execution.codegen.messages import write_shared_load as load_shared
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
-from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, named
+from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_atomic
 from archline.execution.codegen.writer import WORK
 from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
 from archline.expr.text import format_expression, format_fact
@@ -37,38 +46,40 @@ from archline.language.metrics import DECLARED, ITERATION, METRICS, SET_APART, T
 from archline.language.model import Kind
 
 BodyOf = Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
-_WIDE = 2**62
+_MAX_BOUND = 2**62
 
 
-def loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
+def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
     """Write a counted loop. Its bounds are evaluated once, `lo` first, then `hi`, then the step."""
-    lo_code, hi_code = integer(fn, node.lo), None
-    lo = atom(fn, lo_code, "w")
-    hi_code = integer(fn, node.hi)
-    hi = atom(fn, hi_code, "w")
-    step = "1" if node.step is None else positive(fn, node.step)
+    lo_code, hi_code = write_integer(fn, node.lo), None
+    lo = make_atom(fn, lo_code, "w")
+    hi_code = write_integer(fn, node.hi)
+    hi = make_atom(fn, hi_code, "w")
+    step = "1" if node.step is None else write_step(fn, node.step)
     if fn.options.compiled:
         for value, code in ((lo, lo_code), (hi, hi_code)):
             if code.bound is None or code.bound > NAME_LIMIT**2:
-                fn.wide(f"{value} > {_WIDE} or {value} < -{_WIDE}")
+                fn.wide(f"{value} > {_MAX_BOUND} or {value} < -{_MAX_BOUND}")
     fn.flush()
-    trips = _trips(fn, node.down, lo, hi, step)
+    trips = _write_trip_count(fn, node.down, lo, hi, step)
     fn.fuel(trips)
     variable = fn.name(f"n_{node.variable}_")
     if node.down:
         header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
     else:
         header = f"for {variable} in range({lo}, {hi}{'' if step == '1' else f', {step}'}):"
-    index = IntegerValue(variable, _bound(lo_code, hi_code), _least(fn, node), None if node.down else hi)
+    index = IntegerValue(
+        variable, _bound_variable(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
+    )
     with fn.scope(), fn.inside(variable):
         fn.define(node.variable, index)
         if node.parallel:
-            _parallel(fn, node, header, trips, block)
+            _write_parallel_loop(fn, node, header, trips, block)
         else:
-            _serial(fn, node, header, trips, block)
+            _write_serial_loop(fn, node, header, trips, block)
 
 
-def _trips(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
+def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> Atom:
     upwards = hi if lo == "0" else f"{hi} - {lo}"
     length = f"{lo} - {hi} + 1" if down else upwards
     if step != "1":
@@ -76,12 +87,12 @@ def _trips(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step: Atom) -> A
     return fn.temp(f"max({length}, 0)", "w")
 
 
-def _bound(lo: Code, hi: Code) -> int:
+def _bound_variable(lo: Code, hi: Code) -> int:
     bounds = (lo.bound, hi.bound)
     return max(INT_LIMIT if bound is None else bound for bound in bounds)
 
 
-def _least(fn: AlgorithmWriter, node: s.Loop) -> int | None:
+def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
     """Return a lower limit of the loop variable that is known without arithmetic."""
     match node.hi if node.down else node.lo:
         case s.Integer(value=value):
@@ -92,7 +103,7 @@ def _least(fn: AlgorithmWriter, node: s.Loop) -> int | None:
             return None
 
 
-def _serial(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     with fn.looped(header, node.span) as account:
         if not (fn.grid and is_transfer(node.body)):
             fn.step(ITERATION)
@@ -101,24 +112,24 @@ def _serial(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: 
         fn.close(account, trips)
 
 
-def _parallel(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
     fn.settle()
     outer = fn.frame
-    _share(fn, node.body)
+    _share_registers(fn, node.body)
     longest = fn.temp("0", "m")
     bag = fn.temp("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
-    forks = spawns(node.body)
+    forks = has_spawns(node.body)
     variables = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
     if fn.options.races:
         variables |= {"task": fn.name("task"), "bag": fn.name("bag") if forks else ""}
     with fn.strand(**variables), fn.looped(header, node.span) as account:
         fn.event(TraceEvent.ITERATION)
-        _begin(fn)
+        _begin_iteration(fn)
         fn.step(ITERATION)
         block(fn, node.body)
         if forks:
-            synchronise(fn)
+            write_sync(fn)
         fn.flush()
         if not account.straight:
             fn.cut()
@@ -136,7 +147,7 @@ def _parallel(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block
     fn.emit(f" {outer.span} += ceil_log2({trips}) + {longest}{fixed}")
 
 
-def _begin(fn: AlgorithmWriter) -> None:
+def _begin_iteration(fn: AlgorithmWriter) -> None:
     """Write the variables of an iteration's own strand."""
     fn.emit(f"{fn.frame.span} = 0")
     if fn.frame.pending:
@@ -147,26 +158,26 @@ def _begin(fn: AlgorithmWriter) -> None:
             fn.emit(f"{fn.frame.bag} = -1")
 
 
-def _share(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
+def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
     """Give registers that iterations share, since the loop's body assigns them, a shadow to find races by."""
     if not fn.options.races:
         return
-    for name in sorted(s.set_names(body)):
+    for name in sorted(s.find_set_names(body)):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
             fn.define(name, replace(register, shadow=fn.temp("new_shadow()", "shadow")))
 
 
-def while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
+def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
     """Write a loop on data. The bound is evaluated once, on entry, at no cost; every test is counted."""
     with fn.uncounted():
-        value, _ = quantity(fn, node.limit)
+        value, _ = write_quantity(fn, node.limit)
         limit = fn.temp(value.text, "m")
     iterations = fn.temp("0", "w")
     site = _limit_site(fn, node.limit, node.span)
     with fn.inside(iterations), fn.looped("while True:", node.span):
         fn.step(TEST)
-        test = condition(fn, node.condition)
+        test = write_condition(fn, node.condition)
         fn.cut()
         fn.emit(f"if not {test}:")
         fn.emit(" break")
@@ -182,150 +193,156 @@ def _limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
     return fn.site(rules.TOO_MANY_ITERATIONS, span, message)
 
 
-def block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
+def write_block(fn: AlgorithmWriter, statements: tuple[s.Stmt, ...]) -> None:
     """Write a block of statements, with its definitions, its local arrays, and the sync before these are released."""
     before = fn.frame
     allocations: list[Allocation] = []
     with fn.scope():
         for node in statements:
-            statement(fn, node, allocations)
-        end_block(fn, allocations)
+            write_statement(fn, node, allocations)
+        write_block_end(fn, allocations)
     fn.frame = replace(fn.frame, top=before.top, alive=before.alive)
 
 
-def end_block(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
+def write_block_end(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
     """Write the end of a block: local arrays are released after a sync."""
     if allocations:
-        synchronise(fn)
-        release(fn, allocations)
+        write_sync(fn)
+        write_release(fn, allocations)
     fn.flush()
 
 
-def statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) -> None:
+def write_statement(fn: AlgorithmWriter, node: s.Stmt, allocations: list[Allocation]) -> None:
     """Write a statement; if it defines a local array, that joins those of the block."""
     match node:
         case s.Let():
-            _let(fn, node)
+            _write_let(fn, node)
         case s.Local(type=s.ArrayType() as type_) if fn.grid:
-            allocations.append(_local_on_grid(fn, node, type_))
+            allocations.append(_write_local_on_grid(fn, node, type_))
         case s.Local(type=s.ArrayType() as type_):
-            allocations.append(_local_array(fn, node, type_))
+            allocations.append(_write_local_array(fn, node, type_))
         case s.Local():
-            _local(fn, node)
+            _write_local_register(fn, node)
         case s.Assign():
-            _assign(fn, node)
+            _write_assignment(fn, node)
         case s.Invoke(call=called, spawned=spawned, along=along):
             if is_extern(fn, called):
-                call_extern(fn, called)
-            elif _on_grid(fn, called):
-                call_on_grid(fn, node, called, along)
+                write_extern_call(fn, called)
+            elif _is_on_grid(fn, called):
+                write_call_on_grid(fn, node, called, along)
             else:
-                call(fn, called, spawned)
+                write_call(fn, called, spawned)
         case s.Sync():
-            synchronise(fn)
+            write_sync(fn)
         case s.Assume(facts=facts):
             for assumed in facts:
-                _assume(fn, assumed)
+                _write_assumption(fn, assumed)
         case s.Costs():
-            _costs(fn, node)
+            _write_costs(fn, node)
         case s.Loop():
-            loop(fn, node, block)
+            write_loop(fn, node, write_block)
         case s.While():
-            while_loop(fn, node, block)
+            write_while_loop(fn, node, write_block)
         case s.If(branches=branches):
-            _branches(fn, branches)
+            _write_branches(fn, branches)
         case s.Communicate():
-            _communicate(fn, node)
+            _write_communication(fn, node)
         case s.Transfer():
-            transfer(fn, node)
+            write_transfer(fn, node)
         case s.Split():
-            split(fn, node, block)
+            write_split(fn, node, write_block)
         case s.Pass() | s.Return():
             pass
     fn.flush()
 
 
-def _on_grid(fn: AlgorithmWriter, called: s.Call) -> bool:
+def _is_on_grid(fn: AlgorithmWriter, called: s.Call) -> bool:
     callee = fn.module.targets[called]
     return isinstance(callee, s.Algorithm) and bool(callee.grid)
 
 
-def _communicate(fn: AlgorithmWriter, node: s.Communicate) -> None:
+def _write_communication(fn: AlgorithmWriter, node: s.Communicate) -> None:
     """Write a message, or the call that a collective denotes; a result elsewhere starts there as a copy."""
     collective = fn.module.collectives.get(node)
     if collective is None:
-        message(fn, node)
+        write_message(fn, node)
         return
     if collective.into is not None and node.buffer is not None:
         copy_buffer(fn, node, collective.into, node.buffer)
-    call_on_grid(fn, node, collective.invoke.call, collective.invoke.along)
+    write_call_on_grid(fn, node, collective.invoke.call, collective.invoke.along)
 
 
-def _let(fn: AlgorithmWriter, node: s.Let) -> None:
+def _write_let(fn: AlgorithmWriter, node: s.Let) -> None:
     if fn.module.is_view(node.value):
-        fn.define(node.name, view(fn, node.value))
+        fn.define(node.name, write_view(fn, node.value))
         return
-    value = integer(fn, node.value)
+    value = write_integer(fn, node.value)
     bound = INT_LIMIT if value.bound is None else value.bound
     name = fn.name(f"n_{node.name}_")
     fn.emit(f"{name} = {value.text}")
     fn.define(node.name, IntegerValue(name, bound))
 
 
-def _local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
+def _write_local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
     """Write a local array; its value is evaluated before the array exists."""
     value = node.value
     if value is not None and fn.module.is_view(value):
-        source = view(fn, value)
-        allocation = allocate(fn, node, type_)
-        copy(fn, allocation.view, source, node, value, node.name)
+        source = write_view(fn, value)
+        allocation = write_allocation(fn, node, type_)
+        write_copy(fn, allocation.view, source, node, value, node.name)
     elif value is not None:
         element = fn.array_kind(type_.element)
-        atom_of_value = fn.temp(scalar(fn, value, element).text, "v")
+        atom_of_value = fn.temp(write_scalar(fn, value, element).text, "v")
         fn.flush()
-        allocation = allocate(fn, node, type_)
-        fill(fn, allocation.view, atom_of_value, node, node.name)
+        allocation = write_allocation(fn, node, type_)
+        write_fill(fn, allocation.view, atom_of_value, node, node.name)
     else:
-        allocation = allocate(fn, node, type_)
+        allocation = write_allocation(fn, node, type_)
     fn.define(node.name, allocation.view)
     return allocation
 
 
-def _local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
+def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -> Allocation:
     """Write a local array on a grid, which may start as part of a global one, and only under a condition."""
     value = node.value
-    if value is None or (node.when is None and not (fn.module.is_view(value) and view(fn, value).shared)):
-        return _local_array(fn, node, type_)
-    shared = fn.module.is_view(value) and view(fn, value).shared
+    if value is None or (node.when is None and not (fn.module.is_view(value) and write_view(fn, value).shared)):
+        return _write_local_array(fn, node, type_)
+    shared = fn.module.is_view(value) and write_view(fn, value).shared
     with fn.uncounted():
-        test = condition(fn, node.when) if node.when is not None else "True"
-    allocation = allocate(fn, node, type_)
+        test = write_condition(fn, node.when) if node.when is not None else "True"
+    allocation = write_allocation(fn, node, type_)
     fn.settle()
     fn.cut()
     with fn.counted(f"if {test}:", node.span):
         if shared:
-            load_shared(fn, allocation.view, view(fn, value), node, value)
+            load_shared(fn, allocation.view, write_view(fn, value), node, value)
         elif fn.module.is_view(value):
-            copy(fn, allocation.view, view(fn, value), node, value, node.name)
+            write_copy(fn, allocation.view, write_view(fn, value), node, value, node.name)
         else:
-            fill(fn, allocation.view, fn.temp(scalar(fn, value, allocation.view.element).text, "v"), node, node.name)
+            write_fill(
+                fn,
+                allocation.view,
+                fn.temp(write_scalar(fn, value, allocation.view.element).text, "v"),
+                node,
+                node.name,
+            )
     fn.define(node.name, allocation.view)
     return allocation
 
 
-def scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
+def write_scalar(fn: AlgorithmWriter, value: s.Expr, kind: Kind) -> Code:
     """Write a number of the expected kind: an expression, or the result of a call."""
     if isinstance(value, s.Call) and isinstance(fn.module.targets.get(value), s.Algorithm):
-        return named(call(fn, value), INT_LIMIT)
-    return real(fn, value) if kind is Kind.REAL else integer(fn, value)
+        return make_atomic(write_call(fn, value), INT_LIMIT)
+    return write_real(fn, value) if kind is Kind.REAL else write_integer(fn, value)
 
 
-def _local(fn: AlgorithmWriter, node: s.Local) -> None:
+def _write_local_register(fn: AlgorithmWriter, node: s.Local) -> None:
     assert isinstance(node.type, s.ScalarType)
     kind = Kind.REAL if node.type.element == "real" else Kind.INT
     name = fn.name(f"r_{node.name}_")
     if node.value is not None and node.when is None:
-        value = scalar(fn, node.value, kind)
+        value = write_scalar(fn, node.value, kind)
         fn.emit(f"{name} = {value.text}")
         fn.define(node.name, Register(name, kind))
         return
@@ -333,40 +350,40 @@ def _local(fn: AlgorithmWriter, node: s.Local) -> None:
     fn.emit(f"{name}set = 0")
     if node.value is not None and node.when is not None:
         with fn.uncounted():
-            test = condition(fn, node.when)
+            test = write_condition(fn, node.when)
         with fn.counted(f"if {test}:", node.span):
-            fn.emit(f"{name} = {scalar(fn, node.value, kind).text}")
+            fn.emit(f"{name} = {write_scalar(fn, node.value, kind).text}")
             fn.emit(f"{name}set = 1")
     fn.define(node.name, Register(name, kind, f"{name}set"))
 
 
-def _assign(fn: AlgorithmWriter, node: s.Assign) -> None:
+def _write_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
     target = node.target
     if fn.module.is_view(target):
-        _assign_view(fn, node)
+        _write_view_assignment(fn, node)
     elif isinstance(target, s.Name):
-        _assign_register(fn, node, target)
+        _write_register_assignment(fn, node, target)
     else:
-        _assign_element(fn, node, target)
+        _write_element_assignment(fn, node, target)
 
 
-def _assign_view(fn: AlgorithmWriter, node: s.Assign) -> None:
+def _write_view_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
     name = format_expression(node.target)
     if fn.module.is_view(node.value):
-        source = view(fn, node.value)
-        copy(fn, view(fn, node.target), source, node, node.value, name)
+        source = write_view(fn, node.value)
+        write_copy(fn, write_view(fn, node.target), source, node, node.value, name)
         return
-    target = view(fn, node.target)
-    atom_of_value = fn.temp(scalar(fn, node.value, target.element).text, "v")
+    target = write_view(fn, node.target)
+    atom_of_value = fn.temp(write_scalar(fn, node.value, target.element).text, "v")
     fn.flush()
-    fill(fn, target, atom_of_value, node, name)
+    write_fill(fn, target, atom_of_value, node, name)
 
 
-def _assign_register(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
+def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> None:
     register = fn.register(target.id)
-    value = scalar(fn, node.value, register.kind)
+    value = write_scalar(fn, node.value, register.kind)
     if node.op != "=":
-        value = _update(fn, node, Code(read_register(fn, target, register)), value, register.kind)
+        value = _write_update(fn, node, Code(write_register(fn, target, register)), value, register.kind)
     if register.shadow is not None:
         fn.touch(register.shadow, "write", target.span, f"`{target.id}` is assigned")
     fn.emit(f"{register.code} = {value.text}")
@@ -374,26 +391,26 @@ def _assign_register(fn: AlgorithmWriter, node: s.Assign, target: s.Name) -> Non
         fn.emit(f"{register.flag} = 1")
 
 
-def _assign_element(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
+def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Element) -> None:
     place_view = fn.view(target.array)
-    value = scalar(fn, node.value, place_view.element)
-    place = address(fn, target, place_view)
+    value = write_scalar(fn, node.value, place_view.element)
+    place = write_address(fn, target, place_view)
     text = format_expression(target)
     if node.op != "=":
         # The write that follows races with all accesses that this read would race with.
         fn.access(place, "update read", target.span, f"`{text}` is read")
-        before = named(load(fn, target, place_view, place), INT_LIMIT)
-        value = _update(fn, node, before, value, place_view.element)
-    store(fn, place_view, place, value.text)
+        before = make_atomic(write_load(fn, target, place_view, place), INT_LIMIT)
+        value = _write_update(fn, node, before, value, place_view.element)
+    write_store(fn, place_view, place, value.text)
     kind = "atomic write" if node.atomic else "write"
     fn.access(place, kind, target.span, f"`{text}` is {'written' if node.op == '=' else 'updated'}")
 
 
-def _update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
+def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
     op = fn.operator(node.op)
     fn.operation(KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
     if kind is Kind.REAL:
-        return extreme(fn, op, before, value) if op in ("min", "max") else combine(fn, op, before, value)
+        return write_extreme(fn, op, before, value) if op in ("min", "max") else combine_reals(fn, op, before, value)
     if op in ("min", "max"):
         return Code(f"{op}({before.text}, {value.text})")
     site = fn.site(
@@ -406,24 +423,24 @@ def _update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind
     else:
         result = fn.temp(f"{before.text} {op} {value.text}")
         fn.check(f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}", site)
-    return named(result, INT_LIMIT)
+    return make_atomic(result, INT_LIMIT)
 
 
-def _assume(fn: AlgorithmWriter, node: s.Fact) -> None:
+def _write_assumption(fn: AlgorithmWriter, node: s.Fact) -> None:
     with fn.uncounted():
-        failed = f"not {fact(fn, node)}"
+        failed = f"not {write_fact(fn, node)}"
     fn.check(failed, fn.site(rules.ASSUMPTION, node.span, f"`assume {format_fact(node)}` is false here"))
 
 
-def _costs(fn: AlgorithmWriter, node: s.Costs) -> None:
+def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
     """Add declared costs: flops to work and span too; work and span to themselves; other metrics separately."""
     for amount, metric in node.amounts:
         with fn.uncounted():
             if metric in SET_APART:
-                value, _ = quantity(fn, amount)
+                value, _ = write_quantity(fn, amount)
                 fn.emit(f"mem[{MEM_DECLARED}][{SET_APART.index(metric)}] += {value.text}")
                 continue
-            count = atom(fn, integer(fn, amount))
+            count = make_atom(fn, write_integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, which is {{0}} here"
         fn.check(f"{count} < 0", fn.site(rules.COST_AMOUNT, amount.span, message), count)
         definition = METRICS[metric]
@@ -434,18 +451,18 @@ def _costs(fn: AlgorithmWriter, node: s.Costs) -> None:
             fn.count(Counter(kinds), count, fn.block.looped)
 
 
-def _branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
+def _write_branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None:
     """Write branches: each test is reached, and counted, only if those before it failed."""
     first, *rest = branches
     assert first.condition is not None
     fn.step(TEST)
-    test = condition(fn, first.condition)
+    test = write_condition(fn, first.condition)
     with fn.counted(f"if {test}:", first.span):
-        block(fn, first.body)
+        write_block(fn, first.body)
     if not rest:
         return
     with fn.counted("else:", rest[0].span):
         if rest[0].condition is None:
-            block(fn, rest[0].body)
+            write_block(fn, rest[0].body)
         else:
-            _branches(fn, tuple(rest))
+            _write_branches(fn, tuple(rest))

@@ -23,7 +23,7 @@ class Code:
     atom: bool = False
 
 
-def named(text: str, bound: int | None = None) -> Code:
+def make_atomic(text: str, bound: int | None = None) -> Code:
     """Return a name or literal."""
     return Code(text, bound, atom=True)
 

@@ -68,7 +68,7 @@ _RACE_CHECKS = {
 }
 MAX_LOOPS = 18
 MAX_INDENT = 80
-AT_ONCE = 64
+LRU_BATCH = 64
 """This many accesses are simulated before the free space in the ring of recent lines is checked again."""
 
 
@@ -215,7 +215,7 @@ class FunctionWriter:
             self.block.span = 0
         self.block.straight = False
 
-    def _interrupt(self) -> None:
+    def _interrupt_block(self) -> None:
         """Log pending accesses before control flow. If the strand spawns, a fork may read the span inside."""
         self.flush()
         if self.frame.pending:
@@ -225,7 +225,7 @@ class FunctionWriter:
     @contextmanager
     def counted(self, header: str, span: Span) -> Iterator[None]:
         """Open a block under a header that is executed at most once each time the header is reached."""
-        self._interrupt()
+        self._interrupt_block()
         with self.indented(header, span):
             self._blocks.append(Block(self.block.looped))
             yield
@@ -235,7 +235,7 @@ class FunctionWriter:
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
         """Open a loop's body. A body of straight-line code is left to the caller to count, after the loop."""
-        self._interrupt()
+        self._interrupt_block()
         with self.indented(header, span, loop=True):
             block = Block(True)
             self._blocks.append(block)
@@ -318,7 +318,7 @@ class FunctionWriter:
         if not self.options.trace:
             return
         if self.options.streams:
-            self._stream(pending)
+            self._write_lru_accesses(pending)
             return
         entries = [f"{access.address} * 2 + {int(access.kind.endswith('write'))}" for access in pending]
         if not self.options.compiled:
@@ -329,12 +329,12 @@ class FunctionWriter:
             self.emit(f" T[now + {place}] = {entry}")
         self.emit(f"now += {len(entries)}")
 
-    def _stream(self, pending: Sequence[PendingAccess]) -> None:
+    def _write_lru_accesses(self, pending: Sequence[PendingAccess]) -> None:
         """Pass accesses to LRU, in the form of `cache.streamed`; successive ones of one element are one."""
         runs = [(address, list(run)) for address, run in groupby(pending, lambda access: access.address)]
         for place, (address, run) in enumerate(runs):
-            if place % AT_ONCE == 0:
-                self.emit(f"if now + {min(AT_ONCE, len(runs) - place)} > len(T):")
+            if place % LRU_BATCH == 0:
+                self.emit(f"if now + {min(LRU_BATCH, len(runs) - place)} > len(T):")
                 self.emit(" now = lru_tidy(K, Q, T, now)")
             dirty = int(any(access.kind.endswith("write") for access in run))
             line = self.temp(f"({address}) {self.options.lru} by", "l")

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from archline.expr.tree import Span, substituted
+from archline.expr.tree import Span, substitute_names
 from archline.language import call_rules as rules
 from archline.language import syntax as s
 from archline.language import type_rules
 from archline.language.checking.context import BodyContext, CallSite
 from archline.language.checking.expressions import (
-    base_symbol,
     check_extern,
-    scalar,
+    check_scalar,
+    check_static,
+    find_base_symbol,
     scalar_argument,
-    static,
     type_of,
 )
-from archline.language.checking.extents import combine, disagreement, integer, shown
+from archline.language.checking.extents import combine_extents, find_disagreement, format_short, make_integer
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import element_kind, shape_entries
-from archline.language.diagnostics import counted
+from archline.language.checking.signatures import find_element_kind, shape_entries
+from archline.language.diagnostics import format_count
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.records import record
 
@@ -28,7 +28,7 @@ Extents = tuple[s.Expr, ...]
 
 
 @record(eq=False)
-class _Match:
+class _CallMatch:
     """A call being checked, with the extents of the arguments that are views by parameter number."""
 
     call: s.Call
@@ -66,7 +66,7 @@ def check_statement(body: BodyContext, statement: s.Invoke) -> None:
         type_of(body, call)
 
 
-def result_of(body: BodyContext, call: s.Call) -> Kind | None:
+def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
     """Check a call that is the whole right side of `=`; return the kind of its result."""
     algorithm = body.library.visible[call.function]
     check_call(body, call, algorithm)
@@ -74,7 +74,7 @@ def result_of(body: BodyContext, call: s.Call) -> Kind | None:
         message = f"`{algorithm.name}` returns no result"
         body.report(rules.NO_RESULT, message, call.span, "call it as a statement")
         return None
-    kind = element_kind(algorithm.result)
+    kind = find_element_kind(algorithm.result)
     body.facts.types[call] = kind
     return kind
 
@@ -93,16 +93,16 @@ def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
         names_of_axes.add(axis.id)
 
 
-def buffer_of(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
+def check_buffer(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
     """Return the type of a buffer of a communication: an array, a view or a register of the processor."""
     type_ = type_of(body, expr)
     if type_ is None or isinstance(type_, ViewType):
         return type_
-    symbol = base_symbol(body, expr)
+    symbol = find_base_symbol(body, expr)
     if not isinstance(expr, s.Name) or symbol is None or symbol.role is not Role.REGISTER:
-        message, hint = f"`{shown(expr)}` is not a buffer: an array, a view or a register", None
+        message, hint = f"`{format_short(expr)}` is not a buffer: an array, a view or a register", None
         if isinstance(expr, s.Element):
-            hint = f"a view of this one element is `{shown(expr)[:-1]} ..+ 1]`"
+            hint = f"a view of this one element is `{format_short(expr)[:-1]} ..+ 1]`"
         body.report(rules.CLAUSE, message, expr.span, hint)
         return None
     return type_
@@ -131,7 +131,7 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
     body.facts.targets[call] = callee
     _check_grid(body, call, callee, along)
     if len(call.arguments) != len(signature.parameters):
-        count = counted(len(signature.parameters), "argument")
+        count = format_count(len(signature.parameters), "argument")
         message = f"`{callee.name}` takes {count}, not {len(call.arguments)}"
         names = ", ".join(parameter.name for parameter in signature.parameters)
         body.report(rules.ARGUMENT_COUNT, message, call.span, f"it is `{callee.name}({names})`")
@@ -145,15 +145,17 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
         if not _check_argument(body, call, callee, parameter, argument):
             fine = False
         elif is_buffer(parameter):
-            extents[number] = (_product(body, body.facts.shapes.get(argument, ()), argument.span),)
+            extents[number] = (_multiply_extents(body, body.facts.shapes.get(argument, ()), argument.span),)
         elif argument in body.facts.shapes:
             extents[number] = body.facts.shapes[argument]
     if not fine:
         return
-    match = _Match(call, callee, signature, extents)
+    match = _CallMatch(call, callee, signature, extents)
     bindings = _bind(body, match)
     if along:
-        bindings["P"] = _product(body, [body.axes[axis.id] for axis in along if axis.id in body.axes], call.span)
+        bindings["P"] = _multiply_extents(
+            body, [body.axes[axis.id] for axis in along if axis.id in body.axes], call.span
+        )
     body.facts.bindings[call] = bindings
     _check_shapes(body, match, bindings)
 
@@ -164,10 +166,10 @@ def _check_argument(
     """Whether an argument fits its parameter, apart from shapes."""
     match parameter.type:
         case s.SizeType() | s.IndexType():
-            return static(body, argument, f"`{parameter.name}` of `{callee.name}`")
+            return check_static(body, argument, f"`{parameter.name}` of `{callee.name}`")
         case s.ScalarType():
             before = len(body.findings.diagnostics)
-            kind = scalar(body, argument)
+            kind = check_scalar(body, argument)
             if kind is not None:
                 scalar_argument(body, call, parameter, argument, kind)
             return len(body.findings.diagnostics) == before and kind is not None
@@ -182,24 +184,24 @@ def _check_argument(
         type_ = type_of(body, argument)
     if type_ is None:
         return False
-    declared = _parameter_view(parameter)
+    declared = _make_parameter_view(parameter)
     if is_buffer(parameter):
-        type_ = buffer_of(body, argument)
+        type_ = check_buffer(body, argument)
         if type_ is None:
             return False
         # A buffer is taken in row-major order, for any shape.
         type_ = ViewType(type_.element if isinstance(type_, ViewType) else type_, 1)
     if not isinstance(type_, ViewType):
-        message = f"`{parameter.name}` of `{callee.name}` is an array, and `{shown(argument)}` is a number"
+        message = f"`{parameter.name}` of `{callee.name}` is an array, and `{format_short(argument)}` is a number"
         body.report(rules.ARGUMENT_KIND, message, argument.span, "pass a slice, such as `x[i ..+ 1]`")
         return False
-    return _fits(body, callee, parameter, argument, type_, declared)
+    return _check_fit(body, callee, parameter, argument, type_, declared)
 
 
-def _product(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
-    result = integer(body.facts, 1, span)
+def _multiply_extents(body: BodyContext, factors: Iterable[s.Expr], span: Span) -> s.Expr:
+    result = make_integer(body.facts, 1, span)
     for factor in factors:
-        result = combine(body.facts, "*", result, factor, span)
+        result = combine_extents(body.facts, "*", result, factor, span)
     return result
 
 
@@ -210,22 +212,22 @@ def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Paramet
         type_ = type_of(body, argument)
     if type_ is Kind.OPERATOR:
         return True
-    message = f"`{parameter.name}` of `{callee.name}` is an operator, `{shown(argument)}` is not"
+    message = f"`{parameter.name}` of `{callee.name}` is an operator, `{format_short(argument)}` is not"
     body.report(type_rules.NOT_AN_OPERATOR, message, argument.span)
     return False
 
 
-def _parameter_view(parameter: s.Parameter) -> ViewType:
+def _make_parameter_view(parameter: s.Parameter) -> ViewType:
     match parameter.type:
         case s.ArrayType(element=element, shape=shape, layout=layout):
-            return ViewType(element_kind(element), len(shape), layout)
+            return ViewType(find_element_kind(element), len(shape), layout)
         case s.IndexArrayType(shape=shape):
             return ViewType(Kind.INT, len(shape))
         case s.SizeType() | s.IndexType() | s.ScalarType() | s.OffsetsType() | s.OperatorType():
             return ViewType(Kind.INT, 1)
 
 
-def _fits(
+def _check_fit(
     body: BodyContext,
     callee: s.Algorithm,
     parameter: s.Parameter,
@@ -235,24 +237,24 @@ def _fits(
 ) -> bool:
     name = f"`{parameter.name}` of `{callee.name}`"
     if declared.element is not Kind.ANY and view.element is not declared.element:
-        message = f"{name} is an array of {declared.element.value}, `{shown(argument)}` of {view.element.value}"
+        message = f"{name} is an array of {declared.element.value}, `{format_short(argument)}` of {view.element.value}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
     if view.rank != declared.rank:
-        message = f"{name} has {counted(declared.rank, 'dimension')}, `{shown(argument)}` has {view.rank}"
+        message = f"{name} has {format_count(declared.rank, 'dimension')}, `{format_short(argument)}` has {view.rank}"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
     if view.rank > 1 and view.layout != declared.layout:
-        message = f"{name} is {declared.layout}, `{shown(argument)}` is {view.layout}"
+        message = f"{name} is {declared.layout}, `{format_short(argument)}` is {view.layout}"
         body.report(type_rules.LAYOUT, message, argument.span, "copy it to a local of that layout")
         return False
-    symbol = base_symbol(body, argument)
+    symbol = find_base_symbol(body, argument)
     if parameter.mode != "in" and symbol is not None and not check_writable(body, symbol, argument):
         return False
     if callee.grid and symbol is not None and parameter.local and symbol.shared:
         return False
     if callee.grid and symbol is not None and not parameter.local and not symbol.shared:
-        message = f"{name} is a global array, `{shown(argument)}` is a processor's own"
+        message = f"{name} is a global array, `{format_short(argument)}` is a processor's own"
         body.report(rules.ARGUMENT_KIND, message, argument.span)
         return False
     return True
@@ -273,16 +275,16 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
     return False
 
 
-def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
+def _bind(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None]:
     """Return the callee's sizes and indices as expressions of the caller; None if data decides."""
     bindings: dict[str, s.Expr | None] = {}
     passed: dict[str, s.Expr] = {}
     for binding in match.signature.sizes:
-        value = _bound_value(body, match, binding)
+        value = _find_bound_value(body, match, binding)
         if value is not None:
             passed[binding.name] = value
         if value is None or body.facts.types.get(value) is not Kind.STATIC:
-            value = _other_extent(body, match, binding.name)
+            value = _find_other_extent(body, match, binding.name)
         bindings[binding.name] = value
     for number, parameter in enumerate(match.signature.parameters):
         if isinstance(parameter.type, s.IndexType):
@@ -293,25 +295,25 @@ def _bind(body: BodyContext, match: _Match) -> dict[str, s.Expr | None]:
     return bindings
 
 
-def _bound_value(body: BodyContext, match: _Match, binding: SizeBinding) -> s.Expr | None:
+def _find_bound_value(body: BodyContext, match: _CallMatch, binding: SizeBinding) -> s.Expr | None:
     argument = match.call.arguments[binding.parameter]
     if binding.by is BoundBy.VALUE:
         return argument
     if binding.by is BoundBy.EXTENT:
         return match.extents[binding.parameter][binding.dimension]
-    symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
+    symbol = find_base_symbol(body, argument) if isinstance(argument, s.Name) else None
     offsets = symbol.offsets if symbol is not None else None
     if binding.by is BoundBy.COUNT:
         if offsets is not None:
             return offsets.count
         extent = match.extents[binding.parameter][0]
-        return combine(body.facts, "-", extent, integer(body.facts, 1, argument.span), argument.span)
+        return combine_extents(body.facts, "-", extent, make_integer(body.facts, 1, argument.span), argument.span)
     if offsets is None:
         return None
     return offsets.into if binding.by is BoundBy.TOTAL else offsets.longest
 
 
-def _other_extent(body: BodyContext, match: _Match, name: str) -> s.Expr | None:
+def _find_other_extent(body: BodyContext, match: _CallMatch, name: str) -> s.Expr | None:
     """Return another extent that must equal a size which the binding argument leaves to the data."""
     for number, extents in match.extents.items():
         entries = _expected_extents(match.signature.parameters[number])
@@ -326,20 +328,24 @@ def _expected_extents(parameter: s.Parameter) -> Extents:
     return type_.shape if isinstance(type_, s.IndexArrayType | s.ArrayType) else ()
 
 
-def _check_shapes(body: BodyContext, match: _Match, bindings: Mapping[str, s.Expr | None]) -> None:
+def _check_shapes(body: BodyContext, match: _CallMatch, bindings: Mapping[str, s.Expr | None]) -> None:
     """Compare extents that bind nothing, and the facts of offsets, with the arguments."""
     for number, parameter in enumerate(match.signature.parameters):
         argument = match.call.arguments[number]
-        for expected, actual, what in _pairs(body, match, number):
-            difference = disagreement(body, expected, actual, bindings)
+        for expected, actual, what in _pair_extents(body, match, number):
+            difference = find_disagreement(body, expected, actual, bindings)
             if difference is not None:
                 place = f"{what} of `{parameter.name}` of `{match.callee.name}`"
-                declared = substituted(expected, {name: value for name, value in bindings.items() if value is not None})
-                message = f"{place} is `{shown(declared)}`; the argument's is `{shown(actual)}`: {difference}"
+                declared = substitute_names(
+                    expected, {name: value for name, value in bindings.items() if value is not None}
+                )
+                message = (
+                    f"{place} is `{format_short(declared)}`; the argument's is `{format_short(actual)}`: {difference}"
+                )
                 body.report(type_rules.SHAPE, message, argument.span)
 
 
-def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
+def _pair_extents(body: BodyContext, match: _CallMatch, number: int) -> list[tuple[s.Expr, s.Expr, str]]:
     """Return expected and actual extents of one argument, with their names for messages."""
     parameter = match.signature.parameters[number]
     if number not in match.extents:
@@ -347,7 +353,7 @@ def _pairs(body: BodyContext, match: _Match, number: int) -> list[tuple[s.Expr, 
     extents = match.extents[number]
     if isinstance(parameter.type, s.OffsetsType):
         argument = match.call.arguments[number]
-        symbol = base_symbol(body, argument) if isinstance(argument, s.Name) else None
+        symbol = find_base_symbol(body, argument) if isinstance(argument, s.Name) else None
         if symbol is None or symbol.offsets is None:
             return []
         stated = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)

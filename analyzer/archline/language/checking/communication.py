@@ -12,13 +12,13 @@ from contextlib import contextmanager
 from archline.language import call_rules as rules
 from archline.language import name_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import buffer_of, check_along, check_call, check_writable
+from archline.language.checking.calls import check_along, check_buffer, check_call, check_writable
 from archline.language.checking.context import BodyContext
-from archline.language.checking.expressions import base_symbol, condition, static, type_of
-from archline.language.checking.extents import agree, combine, shown
+from archline.language.checking.expressions import check_condition, check_static, find_base_symbol, type_of
+from archline.language.checking.extents import combine_extents, format_short, require_agreement
 from archline.language.checking.points import Opaque
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.diagnostics import counted
+from archline.language.diagnostics import format_count
 from archline.language.model import Collective, Kind, ViewType
 from archline.records import record
 
@@ -31,10 +31,10 @@ def check_messages(body: BodyContext, statement: s.Communicate) -> None:
     """Check an exchange, a send or a receive: its place, its buffers, its partners."""
     operation = statement.operation
     check_place(body, statement, f"`{operation}`")
-    clauses = clauses_of(body, statement, _NEEDED[operation], ("into",) if operation == "exchange" else ())
+    clauses = collect_clauses(body, statement, _NEEDED[operation], ("into",) if operation == "exchange" else ())
     sent = None
     if statement.buffer is not None:
-        sent = _buffer(body, statement.buffer, written=operation == "receive")
+        sent = _check_buffer(body, statement.buffer, written=operation == "receive")
     elif operation != "exchange":
         body.report(rules.CLAUSE, f"`{operation}` needs a buffer", statement.span)
     _check_received(body, statement, clauses.get("into"), sent)
@@ -54,22 +54,22 @@ def _check_received(
         body.report(rules.CLAUSE, message, statement.span, hint)
     if into is None:
         return
-    target = _buffer(body, into.values[0], written=True)
+    target = _check_buffer(body, into.values[0], written=True)
     if len(into.values) > 1:
         body.report(rules.CLAUSE, "an exchange receives into one buffer", into.span)
-    if target is not None and sent is not None and element_of(target) is not element_of(sent):
-        message = f"`{shown(into.values[0])}` has a different element type than what is sent"
+    if target is not None and sent is not None and find_buffer_kind(target) is not find_buffer_kind(sent):
+        message = f"`{format_short(into.values[0])}` has a different element type than what is sent"
         body.report(type_rules.WRONG_KIND, message, into.span)
 
 
 def _check_partner(body: BodyContext, clause: s.Clause) -> None:
     for value in clause.values:
-        static(body, value, "a coordinate")
+        check_static(body, value, "a coordinate")
     if clause.when is not None:
-        condition(body, clause.when)
+        check_condition(body, clause.when)
     axes = len(body.algorithm.grid)
     if body.distributed and len(clause.values) != axes:
-        message = f"the grid has {counted(axes, 'coordinate')}, not {len(clause.values)}"
+        message = f"the grid has {format_count(axes, 'coordinate')}, not {len(clause.values)}"
         body.report(rules.CLAUSE, message, clause.span)
 
 
@@ -80,7 +80,7 @@ def check_place(body: BodyContext, at: s.Node, what: str) -> None:
         body.report(rules.NOT_ON_GRID, f"{what} belongs to algorithms `on grid`", at.span, hint)
 
 
-def clauses_of(
+def collect_clauses(
     body: BodyContext, statement: s.Communicate, needed: tuple[str, ...], optional: tuple[str, ...]
 ) -> dict[str, s.Clause]:
     """Return a statement's clauses by keyword; report unknown and missing ones."""
@@ -105,16 +105,16 @@ def clauses_of(
     return clauses
 
 
-def _buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | Kind | None:
+def _check_buffer(body: BodyContext, expr: s.Expr, written: bool) -> ViewType | Kind | None:
     """Return the type of a buffer: a view of a processor's own array, or a register."""
-    type_ = buffer_of(body, expr)
-    symbol = base_symbol(body, expr)
+    type_ = check_buffer(body, expr)
+    symbol = find_base_symbol(body, expr)
     if type_ is None or symbol is None or (written and not check_writable(body, symbol, expr)):
         return None
     return type_
 
 
-def element_of(type_: ViewType | Kind) -> Kind:
+def find_buffer_kind(type_: ViewType | Kind) -> Kind:
     """Return the kind of a buffer's elements."""
     return type_.element if isinstance(type_, ViewType) else type_
 
@@ -125,17 +125,17 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     with body.shared_arrays():
         target, value = type_of(body, statement.target), type_of(body, statement.value)
     if statement.when is not None:
-        condition(body, statement.when)
+        check_condition(body, statement.when)
     if not body.distributed or target is None or value is None:
         return
     sides = (statement.target, statement.value)
-    symbols = [base_symbol(body, side) for side in sides]
+    symbols = [find_base_symbol(body, side) for side in sides]
     shared = (False, True) if statement.direction == "input" else (True, False)
     for side, symbol, needed in zip(sides, symbols, shared, strict=True):
         is_private = symbol is None or not symbol.shared
         if symbol is None or is_private is needed:
             kind = "a global array" if needed else "the processor's own"
-            message = f"`{shown(side)}` is not {kind}"
+            message = f"`{format_short(side)}` is not {kind}"
             hint = "write `input own = global[...]` or `output global[...] = own`"
             body.report(rules.SHARED_ARRAY, message, side.span, hint)
             return
@@ -144,12 +144,12 @@ def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
 
 
 def _check_sides(body: BodyContext, statement: s.Transfer, target: ViewType | Kind, value: ViewType | Kind) -> None:
-    if element_of(target) is not element_of(value):
+    if find_buffer_kind(target) is not find_buffer_kind(value):
         body.report(type_rules.WRONG_KIND, "the two sides hold different kinds of numbers", statement.span)
     elif isinstance(target, ViewType) and isinstance(value, ViewType) and target.rank == value.rank:
         shapes = body.facts.shapes
         for left, right in zip(shapes[statement.target], shapes[statement.value], strict=True):
-            agree(body, left, right, statement.value, "the extent is {0} on the left and {1} on the right")
+            require_agreement(body, left, right, statement.value, "the extent is {0} on the left and {1} on the right")
     elif isinstance(target, ViewType) or isinstance(value, ViewType):
         message = "the two sides have different numbers of dimensions"
         body.report(type_rules.SHAPE, message, statement.span)
@@ -159,17 +159,17 @@ def check_split(body: BodyContext, statement: s.Split) -> None:
     """Check the header of a split; the caller opens its block and defines the group there."""
     check_place(body, statement, "`split`")
     check_along(body, (s.Name(statement.axis, span=statement.span),))
-    static(body, statement.parts, "the number of parts")
+    check_static(body, statement.parts, "the number of parts")
 
 
 @contextmanager
-def split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
+def define_split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
     """Define the group of a split for its block, in which P and the axis have other values than outside."""
     body.define(SymbolEntry(statement.group, Role.COORDINATE, Kind.STATIC, statement.span))
     before = dict(body.axes)
     if statement.axis in body.axes:
         whole = body.axes[statement.axis]
-        body.axes[statement.axis] = combine(body.facts, "//", whole, statement.parts, statement.span)
+        body.axes[statement.axis] = combine_extents(body.facts, "//", whole, statement.parts, statement.span)
     body.axes[statement.group] = statement.parts
     body.path.append(Opaque())
     try:
@@ -195,7 +195,7 @@ OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
 @record
-class _Form:
+class _CollectiveForm:
     """The clauses of an operation, its default algorithm, and the arguments that it is given.
 
     An argument is a clause's keyword, or `x` for the buffer. `in_place`: with `into`, the result is made there from a
@@ -211,19 +211,19 @@ class _Form:
 
 
 _FORMS = {
-    "shift": _Form(("along", "by"), (), "direct", ("x", "by")),
-    "broadcast": _Form(("from",), ("along",), "tree", ("x", "from")),
-    "reduce": _Form(("onto", "with"), ("along", "into"), "tree", ("x", "onto", "with"), True),
-    "allreduce": _Form(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
-    "scan": _Form(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
-    "gather": _Form(("onto", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "onto")),
-    "scatter": _Form(("from", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "from")),
-    "allgather": _Form(("into",), ("along", "counts"), "bruck", ("x", "counts", "into"), unequal="ring"),
-    "reduce_scatter": _Form(
+    "shift": _CollectiveForm(("along", "by"), (), "direct", ("x", "by")),
+    "broadcast": _CollectiveForm(("from",), ("along",), "tree", ("x", "from")),
+    "reduce": _CollectiveForm(("onto", "with"), ("along", "into"), "tree", ("x", "onto", "with"), True),
+    "allreduce": _CollectiveForm(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
+    "scan": _CollectiveForm(("with",), ("along", "into"), "recursive_doubling", ("x", "with"), True),
+    "gather": _CollectiveForm(("onto", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "onto")),
+    "scatter": _CollectiveForm(("from", "into"), ("along", "counts"), "tree", ("x", "counts", "into", "from")),
+    "allgather": _CollectiveForm(("into",), ("along", "counts"), "bruck", ("x", "counts", "into"), unequal="ring"),
+    "reduce_scatter": _CollectiveForm(
         ("into", "with"), ("along", "counts"), "recursive_halving", ("x", "counts", "into", "with")
     ),
-    "alltoall": _Form(("into",), ("along", "counts"), "naive", ("x", "counts", "into")),
-    "barrier": _Form((), ("along",), "dissemination", ()),
+    "alltoall": _CollectiveForm(("into",), ("along", "counts"), "naive", ("x", "counts", "into")),
+    "barrier": _CollectiveForm((), ("along",), "dissemination", ()),
 }
 
 
@@ -238,7 +238,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     check_place(body, statement, f"`{operation}`")
     form = _FORMS[operation]
     before = len(body.findings.diagnostics)
-    clauses = clauses_of(body, statement, form.needed, (*form.optional, "using"))
+    clauses = collect_clauses(body, statement, form.needed, (*form.optional, "using"))
     if (statement.buffer is None) != (operation == "barrier"):
         message = "`barrier` takes no buffer" if statement.buffer is not None else f"`{operation}` needs a buffer"
         body.report(rules.CLAUSE, message, statement.span)
@@ -248,13 +248,13 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     _check_values(body, operation, clauses)
     if not body.distributed or len(body.findings.diagnostics) > before:
         return
-    callee = _callee(body, statement, form, clauses)
+    callee = _find_callee(body, statement, form, clauses)
     if callee is None:
         return
     into = clauses["into"].values[0] if form.in_place and "into" in clauses else None
     if into is not None and statement.buffer is not None:
         _check_copied(body, statement.buffer, into)
-    call = s.Call(callee.name, _arguments(statement, form, clauses, into), span=statement.span)
+    call = s.Call(callee.name, _collect_arguments(statement, form, clauses, into), span=statement.span)
     invoke = s.Invoke(call, False, names, span=statement.span)
     body.facts.collectives[statement] = Collective(invoke, into)
     check_call(body, call, callee, names)
@@ -269,7 +269,7 @@ def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause
             where = " along the axis" if keyword in ("by", "from", "onto") else ""
             body.report(rules.CLAUSE, f"{what} is one value{where}", clause.span)
         elif keyword in ("by", "from", "onto"):
-            static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
+            check_static(body, clause.values[0], "the amount of a shift" if keyword == "by" else "a root")
         elif keyword == "with":
             _check_operator(body, clause.values[0])
 
@@ -285,8 +285,8 @@ def _check_operator(body: BodyContext, operator: s.Expr) -> None:
         body.report(type_rules.NOT_AN_OPERATOR, message, operator.span)
 
 
-def _callee(
-    body: BodyContext, statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause]
+def _find_callee(
+    body: BodyContext, statement: s.Communicate, form: _CollectiveForm, clauses: dict[str, s.Clause]
 ) -> s.Algorithm | None:
     using = clauses.get("using")
     named = using.values[0] if using is not None else None
@@ -312,14 +312,18 @@ def _callee(
 
 def _check_copied(body: BodyContext, source: s.Expr, into: s.Expr) -> None:
     """Check that the buffer can be copied to the place of the result."""
-    source_type, result_type = buffer_of(body, source), buffer_of(body, into)
-    if source_type is not None and result_type is not None and element_of(source_type) is not element_of(result_type):
-        message = f"`{shown(into)}` holds another kind of number than `{shown(source)}`"
+    source_type, result_type = check_buffer(body, source), check_buffer(body, into)
+    if (
+        source_type is not None
+        and result_type is not None
+        and find_buffer_kind(source_type) is not find_buffer_kind(result_type)
+    ):
+        message = f"`{format_short(into)}` holds another kind of number than `{format_short(source)}`"
         body.report(type_rules.WRONG_KIND, message, into.span)
 
 
-def _arguments(
-    statement: s.Communicate, form: _Form, clauses: dict[str, s.Clause], into: s.Expr | None
+def _collect_arguments(
+    statement: s.Communicate, form: _CollectiveForm, clauses: dict[str, s.Clause], into: s.Expr | None
 ) -> tuple[s.Expr, ...]:
     arguments: list[s.Expr] = []
     for keyword in form.arguments:

@@ -143,7 +143,7 @@ class BodyContext:
 
     def assume(self, fact: s.Fact, truth: bool = True) -> None:
         static = data = False
-        for expr in leaves(fact):
+        for expr in iterate_leaves(fact):
             if isinstance(expr, s.Name) and self.scope.find(expr.id) is None:
                 return
             kind = self.facts.types.get(expr)
@@ -203,7 +203,7 @@ def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
     """Report a definition that shadows a name in scope, or a machine symbol that is needed."""
     name, span = symbol.name, symbol.span
     before = body.scope.find(name)
-    needed = _why_needed(body, symbol) if name in MACHINE_SYMBOLS else None
+    needed = _explain_need(body, symbol) if name in MACHINE_SYMBOLS else None
     if needed is not None:
         hint = f"choose another name, such as `{name.lower()}`"
         message = f"{symbol.role.described} cannot be called `{name}` here: {needed}"
@@ -217,12 +217,12 @@ def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
         body.report(rules.SHADOWING, message, span)
 
 
-def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
+def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:
     """Explain the need for a machine symbol that a definition would hide; None if it is not needed."""
     name = symbol.name
     if body.distributed:
         return "on a grid it means the machine's"
-    if name in _spoken_of(body.algorithm):
+    if name in _list_contract_names(body.algorithm):
         return f"a contract or cost of `{body.algorithm.name}` speaks of the machine's"
     if symbol.type is not Kind.STATIC:
         return None
@@ -231,46 +231,46 @@ def _why_needed(body: BodyContext, symbol: SymbolEntry) -> str | None:
     return "declared costs or facts speak of the machine's" if name in body.library.machine_costs else None
 
 
-def _spoken_of(algorithm: s.Algorithm) -> frozenset[str]:
+def _list_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names in an algorithm's contract and declared costs that are not own sizes."""
     own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
     costs = tuple(s.find(algorithm.body, s.Costs))
     return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own_names)
 
 
-def machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
+def find_machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
     """Return the machine symbols in declared costs and facts: a size of a caller that hides one would replace it."""
-    spoken = [_spoken_of(algorithm) for algorithm in algorithms]
+    spoken = [_list_contract_names(algorithm) for algorithm in algorithms]
     return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
 
 
-def leaves(fact: s.Fact) -> Iterator[s.Expr]:
+def iterate_leaves(fact: s.Fact) -> Iterator[s.Expr]:
     """Yield the names, literals and array elements in a fact or expression."""
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b) | s.Binary(left=a, right=b):
-            yield from leaves(a)
-            yield from leaves(b)
+            yield from iterate_leaves(a)
+            yield from iterate_leaves(b)
         case s.IsSquare(value=a) | s.Unary(operand=a):
-            yield from leaves(a)
+            yield from iterate_leaves(a)
         case s.Call(arguments=arguments):
             for argument in arguments:
-                yield from leaves(argument)
+                yield from iterate_leaves(argument)
         case _:
             yield fact
 
 
-def of_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
+def depends_on_data(facts: CheckedFacts, fact: s.Fact, data: frozenset[str]) -> bool:
     """Whether data decides a value; `data` are the registers that it decides."""
     if any(isinstance(node, s.Call) and node in facts.targets for node in s.nodes(fact)):
         return True
-    for leaf in leaves(fact):
+    for leaf in iterate_leaves(fact):
         static = facts.types.get(leaf) is Kind.STATIC or isinstance(leaf, s.Integer)
         if not static and not (isinstance(leaf, s.Name) and facts.types.get(leaf) is Kind.INT and leaf.id not in data):
             return True
     return False
 
 
-def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
+def list_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
     """Yield the buffers that a statement sends from, and those it receives into."""
     if statement.buffer is not None:
         yield statement.buffer
@@ -279,7 +279,7 @@ def buffers_of(statement: s.Communicate) -> Iterator[s.Expr]:
             yield from clause.values
 
 
-def changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
+def find_changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the registers that are set again, or may be by calls or messages that take them."""
     body = algorithm.body
     written = (name for assignment in s.find(body, s.Assign) for name in assignment.sets)
@@ -288,10 +288,10 @@ def changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     return frozenset((*written, *passed))
 
 
-def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
+def find_data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
     """Return the registers, and `int` parameters, whose values data may decide."""
     registers = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
-    received = [buffer for statement in s.find(algorithm.body, s.Communicate) for buffer in buffers_of(statement)]
+    received = [buffer for statement in s.find(algorithm.body, s.Communicate) for buffer in list_buffers(statement)]
     passed = [item for call in s.find(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
     registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}
 
@@ -300,11 +300,13 @@ def data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str
             within = data or isinstance(statement, s.While)
             if isinstance(statement, s.Simple):
                 for name in statement.sets:
-                    if data or any(of_data(facts, expr, frozenset(registers)) for expr in statement.reads):
+                    if data or any(depends_on_data(facts, expr, frozenset(registers)) for expr in statement.reads):
                         registers.add(name)
             else:
-                within |= any(of_data(facts, expr, frozenset(registers)) for expr in s.evaluated(statement))
-            for block in s.blocks(statement):
+                within |= any(
+                    depends_on_data(facts, expr, frozenset(registers)) for expr in s.list_evaluated(statement)
+                )
+            for block in s.list_blocks(statement):
                 follow(block, within)
 
     before = -1

@@ -10,13 +10,13 @@ from archline.expr.values import evaluate
 from archline.language import call_rules as rules
 from archline.language import name_rules
 from archline.language import syntax as s
-from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, leaves
+from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, iterate_leaves
 from archline.language.checking.expressions import COMPARISONS
-from archline.language.checking.extents import shown
+from archline.language.checking.extents import format_short
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role
-from archline.language.diagnostics import Rule, counted
+from archline.language.diagnostics import Rule, format_count
 from archline.language.metrics import CLAIMABLE, DECLARABLE, DERIVABLE, ON_MACHINE
-from archline.language.mistakes import claim_hint, growth_hint
+from archline.language.mistakes import suggest_claim, suggest_growth
 from archline.language.model import Kind
 from archline.records import record
 
@@ -29,7 +29,7 @@ Reason = tuple[Rule, str, str | None]
 
 
 @record(eq=False)
-class Formulas:
+class FormulaChecker:
     """The check of formulas. `known` tests whether a name is defined, `why_not` returns the report of any other."""
 
     findings: Findings
@@ -40,8 +40,8 @@ class Formulas:
 
     def quantity(self, expr: s.Expr) -> None:
         """Check a formula that must be a number."""
-        if self._kind(expr) is Kind.BOOL:
-            message = f"`{shown(expr)}` is a condition, where a number is expected"
+        if self._note_kind(expr) is Kind.BOOL:
+            message = f"`{format_short(expr)}` is a condition, where a number is expected"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
     def fact(self, fact: s.Fact) -> None:
@@ -52,13 +52,13 @@ class Formulas:
             case s.IsSquare(value=a):
                 self.quantity(a)
             case _:
-                kind = self._kind(fact)
+                kind = self._note_kind(fact)
                 if kind is not None and kind is not Kind.BOOL:
-                    message = f"`{shown(fact)}` is not a fact"
+                    message = f"`{format_short(fact)}` is not a fact"
                     self.findings.add(rules.BAD_FACT, message, fact.span, "compare it with something")
 
-    def _kind(self, expr: s.Expr) -> Kind | None:
-        kind = self._find(expr)
+    def _note_kind(self, expr: s.Expr) -> Kind | None:
+        kind = self._check_kind(expr)
         if kind is not None:
             self.facts.types[expr] = kind
             self._check_value(expr)
@@ -71,13 +71,13 @@ class Formulas:
                 evaluate(expr, {})
             except UndefinedError as problem:
                 if problem.expr is expr:
-                    message = f"`{shown(expr)}` has no value: {problem}"
+                    message = f"`{format_short(expr)}` has no value: {problem}"
                     self.findings.add(rules.BAD_QUANTITY, message, expr.span)
             except EvaluationError:
                 # Comparisons, and numbers that are too large, are reported elsewhere.
                 pass
 
-    def _find(self, expr: s.Expr) -> Kind | None:
+    def _check_kind(self, expr: s.Expr) -> Kind | None:
         match expr:
             case s.Integer():
                 return Kind.STATIC
@@ -95,28 +95,28 @@ class Formulas:
                 self.fact(operand)
                 return Kind.BOOL
             case s.Unary(operand=operand):
-                return self._arithmetic([operand])
+                return self._check_arithmetic([operand])
             case s.Binary(op="and" | "or", left=left, right=right):
                 self.fact(left)
                 self.fact(right)
                 return Kind.BOOL
             case s.Binary(op=op, left=left, right=right):
-                kind = self._arithmetic([left, right])
+                kind = self._check_arithmetic([left, right])
                 return Kind.BOOL if op in COMPARISONS else kind
             case s.Call():
                 return self._call(expr)
             case s.Element() | s.Reshape():
                 pass
-        message = f"`{shown(expr)}` is data; contracts and claims are in sizes"
+        message = f"`{format_short(expr)}` is data; contracts and claims are in sizes"
         self.findings.add(rules.BAD_QUANTITY, message, expr.span)
         return None
 
-    def _arithmetic(self, operands: Iterable[s.Expr]) -> Kind | None:
+    def _check_arithmetic(self, operands: Iterable[s.Expr]) -> Kind | None:
         kinds = []
         for operand in operands:
-            kind = self._kind(operand)
+            kind = self._note_kind(operand)
             if kind is Kind.BOOL:
-                message = f"`{shown(operand)}` is a condition, where a number is expected"
+                message = f"`{format_short(operand)}` is a condition, where a number is expected"
                 self.findings.add(rules.BAD_QUANTITY, message, operand.span)
                 kind = None
             kinds.append(kind)
@@ -127,7 +127,7 @@ class Formulas:
     def _call(self, expr: s.Call) -> Kind | None:
         name, arguments = expr.function, expr.arguments
         if self.algorithms is not None and name in CLAIMABLE:
-            return self._cost(expr, self.algorithms)
+            return self._check_cost(expr, self.algorithms)
         if expr.sizes:
             message = f"`{name}` has no sizes that can be set"
             self.findings.add(rules.BAD_CLAIM, message, expr.span, "a cost of an algorithm has: `work(f, n = 2*n)`")
@@ -135,22 +135,22 @@ class Formulas:
         if name not in FUNCTIONS:
             message = f"a formula cannot use `{name}`"
             functions = FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE]
-            hint = growth_hint(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, functions)
+            hint = suggest_growth(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, functions)
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
         arity = FUNCTIONS[name]
         if len(arguments) != arity if arity is not None else len(arguments) < 2:
-            count = "2 arguments or more" if arity is None else counted(arity, "argument")
+            count = "2 arguments or more" if arity is None else format_count(arity, "argument")
             message = f"`{name}` takes {count}, not {len(arguments)}"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
             return None
-        return self._arithmetic(arguments)
+        return self._check_arithmetic(arguments)
 
-    def _cost(self, expr: s.Call, library: Library) -> Kind | None:
+    def _check_cost(self, expr: s.Call, library: Library) -> Kind | None:
         match expr.arguments:
             case (s.Name(id=name),):
                 if name in library.visible:
-                    return self._with_sizes(expr, library.visible[name], library)
+                    return self._check_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
                     hint = self.findings.closest(name, library.visible)
                     message = f"unknown algorithm `{name}`"
@@ -160,9 +160,9 @@ class Formulas:
                 self.findings.add(rules.BAD_CLAIM, message, expr.span)
         return None
 
-    def _with_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
+    def _check_sizes(self, expr: s.Call, algorithm: s.Algorithm, library: Library) -> Kind | None:
         """Check a cost at sizes that the claim sets, each once."""
-        settable = _settable(algorithm, library)
+        settable = _list_settable(algorithm, library)
         for place, (name, value) in enumerate(expr.sizes):
             if name not in settable:
                 hint = self.findings.closest(name, settable) or "they are " + ", ".join(settable)
@@ -170,11 +170,11 @@ class Formulas:
                 self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
             elif name in dict(expr.sizes[:place]):
                 self.findings.add(rules.BAD_CLAIM, f"`{name}` is set twice", value.span)
-            self._arithmetic([value])
+            self._check_arithmetic([value])
         return Kind.REAL
 
 
-def _settable(algorithm: s.Algorithm, library: Library) -> list[str]:
+def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
     """Return the names that a claim may set in a cost of an algorithm; P of a grid whose extents depend on it."""
     signature = library.signatures[algorithm]
     symbols = [name for name in MACHINE_SYMBOLS if name != "P" or "P" in s.names(algorithm.grid)]
@@ -188,7 +188,7 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
-def formulas_of(body: BodyContext) -> Formulas:
+def make_formula_checker(body: BodyContext) -> FormulaChecker:
     """Return a checker of formulas about the present algorithm, in the names in scope and the machine symbols."""
 
     def is_known(name: str) -> bool:
@@ -213,12 +213,12 @@ def formulas_of(body: BodyContext) -> Formulas:
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
 
-    return Formulas(body.findings, body.facts, is_known, why_not)
+    return FormulaChecker(body.findings, body.facts, is_known, why_not)
 
 
 def check_contract(body: BodyContext) -> None:
     """Check the facts and bounds of an algorithm's header."""
-    formulas = formulas_of(body)
+    formulas = make_formula_checker(body)
     for fact in body.algorithm.where:
         formulas.fact(fact)
         body.assume(fact)
@@ -233,7 +233,7 @@ def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
     """Check the subject of an `ensures`: a metric, or `time(P)`, the time on P or on a size's number of processors."""
     processors = ensures.processors
     if ensures.metric in {*ON_MACHINE} - {"time"}:
-        hint = claim_hint(ensures.metric, body.algorithm.name)
+        hint = suggest_claim(ensures.metric, body.algorithm.name)
         message = f"unknown metric `{ensures.metric}`: it depends on a machine"
         body.findings.add(name_rules.UNKNOWN_METRIC, message, ensures.span, hint)
         return
@@ -263,7 +263,7 @@ def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> N
         message = f"`{expr.id}` is data; the cost of an extern is in symbols given at `--at`"
         return name_rules.NOT_A_SIZE, message, None
 
-    formulas = Formulas(findings, facts, lambda name: name not in names, why_not)
+    formulas = FormulaChecker(findings, facts, lambda name: name not in names, why_not)
     for amount, metric in extern.costs:
         formulas.quantity(amount)
         check_metric(findings, metric, DECLARABLE, amount.span)
@@ -271,7 +271,7 @@ def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> N
 
 def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim: s.Claim) -> None:
     """Check a claim: metrics of visible algorithms, in their sizes, machine symbols and cost symbols."""
-    costs = costs_in(claim)
+    costs = list_costs(claim)
     named = [cost.arguments[0].id for cost in costs if isinstance(cost.arguments[0], s.Name)]
     defined = set(MACHINE_SYMBOLS) | set(library.cost_symbols)
     for name, cost in zip(named, costs, strict=True):
@@ -288,7 +288,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, defined)
 
-    of_algorithms = [call for call in _of_a_name(claim) if s.names(call.arguments) <= library.visible.keys()]
+    of_algorithms = [call for call in _list_named_calls(claim) if s.names(call.arguments) <= library.visible.keys()]
     for call in of_algorithms:
         check_metric(findings, call.function, CLAIMABLE, call.span)
     if any(call.function not in CLAIMABLE for call in of_algorithms):
@@ -304,10 +304,10 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         defined.update(s.names((claim.left, claim.right)))
         defined.update(name for name, _ in claim.at)
     known_names = defined.__contains__
-    formulas = Formulas(findings, facts, known_names, why_not, library)
+    formulas = FormulaChecker(findings, facts, known_names, why_not, library)
     formulas.quantity(claim.left)
     formulas.quantity(claim.right)
-    plain = Formulas(findings, facts, known_names, why_not)
+    plain = FormulaChecker(findings, facts, known_names, why_not)
     for fact in claim.where:
         plain.fact(fact)
     for symbol, amount in claim.at:
@@ -317,24 +317,24 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         plain.quantity(amount)
 
 
-def costs_in(claim: s.Claim) -> list[s.Call]:
+def list_costs(claim: s.Claim) -> list[s.Call]:
     """Return the costs of algorithms in a claim, `metric(algorithm)`, from left to right."""
-    return [call for call in _of_a_name(claim) if call.function in CLAIMABLE]
+    return [call for call in _list_named_calls(claim) if call.function in CLAIMABLE]
 
 
-def _of_a_name(claim: s.Claim) -> list[s.Call]:
+def _list_named_calls(claim: s.Claim) -> list[s.Call]:
     """Return the calls in a claim whose only argument is a name."""
     calls = (node for node in s.nodes((claim.left, claim.right)) if isinstance(node, s.Call))
     return [call for call in calls if [*map(type, call.arguments)] == [s.Name]]
 
 
-def cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
+def find_cost_symbols(externs: Iterable[s.Extern]) -> dict[str, Span]:
     """Return the free symbols in the costs of externs, with the first place of each."""
     symbols: dict[str, Span] = {}
 
     for extern in externs:
         for amount, _ in extern.costs:
-            for name in (leaf for leaf in leaves(amount) if isinstance(leaf, s.Name)):
+            for name in (leaf for leaf in iterate_leaves(amount) if isinstance(leaf, s.Name)):
                 if name.id not in MACHINE_SYMBOLS and name.id != "pi":
                     symbols.setdefault(name.id, name.span)
     return symbols

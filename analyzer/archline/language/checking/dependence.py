@@ -14,18 +14,18 @@ from itertools import islice, product
 from pathlib import PurePath
 
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import Span, substituted
-from archline.expr.values import evaluate_static, holds
+from archline.expr.tree import Span, substitute_names
+from archline.expr.values import evaluate_fact, evaluate_static
 from archline.language import call_rules as rules
 from archline.language import syntax as s
-from archline.language.call_graph import called, reached
+from archline.language.call_graph import iterate_callees, traverse_reachable
 from archline.language.checking.context import (
     CheckedFacts,
     Findings,
-    buffers_of,
-    changed_registers,
-    data_registers,
-    of_data,
+    depends_on_data,
+    find_changed_registers,
+    find_data_registers,
+    list_buffers,
 )
 from archline.language.checking.points import (
     BoundedVariable,
@@ -38,7 +38,7 @@ from archline.language.checking.points import (
     Sampler,
 )
 from archline.language.model import Agreement, Need, Signature
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.language.visitor import StatementVisitor
 from archline.records import record
 
@@ -62,22 +62,22 @@ class WholeFile:
 def check_agreement(program: WholeFile) -> None:
     """Report differences within groups, and note the values that callers of each algorithm must agree on."""
     for algorithm in program.algorithms:
-        _agreement(program, algorithm)
+        _find_agreement(program, algorithm)
 
 
-def _agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
+def _find_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
     agreements = program.facts.agreements
     if algorithm not in agreements:
         # A recursive call needs nothing that the first one does not.
-        axes = frozenset(axis.name for axis in algorithm.grid if _communicates(program, algorithm))
+        axes = frozenset(axis.name for axis in algorithm.grid if _is_communicating(program, algorithm))
         agreements[algorithm] = Agreement((), axes, None)
         if algorithm.grid and algorithm in program.algorithms:
-            agreements[algorithm] = _Pass(program, algorithm).run()
+            agreements[algorithm] = _AgreementPass(program, algorithm).run()
     return agreements[algorithm]
 
 
-def _communicates(program: WholeFile, algorithm: s.Algorithm) -> bool:
-    every = (algorithm, *reached(partial(called, program.facts), algorithm))
+def _is_communicating(program: WholeFile, algorithm: s.Algorithm) -> bool:
+    every = (algorithm, *traverse_reachable(partial(iterate_callees, program.facts), algorithm))
     return any(s.find(tuple(member.body for member in every), s.Communicate))
 
 
@@ -113,7 +113,7 @@ class _Guard:
         """Whether the processor at a point gets through. Raises EvaluationError if that is unknown."""
         match self.reached:
             case (condition, truth):
-                decided = holds(condition, point)
+                decided = evaluate_fact(condition, point)
                 if decided is None:
                     raise EvaluationError("not decided", condition)
                 return decided is truth
@@ -125,7 +125,7 @@ class _Guard:
 
 
 @dataclass(eq=False)
-class _Pass(StatementVisitor[None, None]):
+class _AgreementPass(StatementVisitor[None, None]):
     """The pass over an algorithm on a grid: the visible names by kind, and the path to the current statement.
 
     `splits` has the axes of the groups of surrounding splits, `along` the axes along which messages go.
@@ -145,25 +145,25 @@ class _Pass(StatementVisitor[None, None]):
     def run(self) -> Agreement:
         signature = self.program.signatures[self.algorithm]
         self._axes = {axis.name: axis.extent for axis in self.algorithm.grid}
-        self._data = data_registers(self.program.facts, self.algorithm)
-        self._changed = changed_registers(self.algorithm)
+        self._data = find_data_registers(self.program.facts, self.algorithm)
+        self._changed = find_changed_registers(self.algorithm)
         of_axes = s.names(tuple(self._axes.values()))
         names = (*signature.size_names, *signature.indices)
         self._free = frozenset(names)
         free = {name: Free(name, signature.at_least.get(name)) for name in names}
-        processors = processors_of(self.algorithm)
+        processors = find_processors(self.algorithm)
         self.path += [free[name] for name in names if name in of_axes]
         self.path.append(Free("P", 1) if processors is None else LetDefinition("P", processors))
         self.path += [free[name] for name in names if name not in of_axes]
         self.path += [Requirement(fact) for fact in self.algorithm.where]
         zero = s.Integer(0, span=self.algorithm.name_span)
         self.path += [BoundedVariable(axis.name, zero, axis.extent) for axis in self.algorithm.grid]
-        self._block(self.algorithm.body)
+        self._check_block(self.algorithm.body)
         return Agreement(tuple(self.needs), frozenset(self.along), self.data, self.output)
 
     # Statements
     @contextmanager
-    def _inside(self) -> Iterator[None]:
+    def _enter_block(self) -> Iterator[None]:
         """Enter a block, with which its names, its guards and its part of the path end."""
         before = dict(self.names), list(self.guards), list(self.path)
         try:
@@ -171,31 +171,33 @@ class _Pass(StatementVisitor[None, None]):
         finally:
             self.names, self.guards, self.path = before
 
-    def _under(self, guard: _Guard, frame: Frame) -> None:
+    def _add_guard(self, guard: _Guard, frame: Frame) -> None:
         """Put the rest of this block under a guard, which is a frame of the path."""
         self.guards.append(guard)
         self.path.append(frame)
 
-    def _block(self, body: tuple[s.Stmt, ...]) -> None:
+    def _check_block(self, body: tuple[s.Stmt, ...]) -> None:
         for statement in body:
             self.statement(statement, None)
 
     def let(self, let: s.Let, place: None = None) -> None:
-        self._name(let.name, let.value)
+        self._define_name(let.name, let.value)
 
     def while_loop(self, loop: s.While, place: None = None) -> None:
-        with self._inside():
-            self._under(_Guard(None, data=True), Opaque())
-            self._block(loop.body)
+        with self._enter_block():
+            self._add_guard(_Guard(None, data=True), Opaque())
+            self._check_block(loop.body)
 
     def assume(self, assume: s.Assume, place: None = None) -> None:
-        self.path += [Opaque() if self._of_data(fact) else Requirement(fact) for fact in assume.facts]
+        self.path += [Opaque() if self._depends_on_data(fact) else Requirement(fact) for fact in assume.facts]
 
     def transfer(self, transfer: s.Transfer, place: None = None) -> None:
         if transfer.direction == "output":
             places = transfer.target.subscripts if isinstance(transfer.target, s.Element) else ()
             ends = (end for piece in places if isinstance(piece, s.Slice) for end in (piece.lo, piece.hi, piece.step))
-            if self._by_data(transfer.when, *ends, *(piece for piece in places if not isinstance(piece, s.Slice))):
+            if self._is_decided_by_data(
+                transfer.when, *ends, *(piece for piece in places if not isinstance(piece, s.Slice))
+            ):
                 self.output = self.output or transfer.span
 
     def invoke(self, invoke: s.Invoke, place: None = None) -> None:
@@ -209,54 +211,54 @@ class _Pass(StatementVisitor[None, None]):
         self.simple(local)
         # A register that is set once is equivalent to a `let`.
         if local.integer and local.name not in self._changed:
-            self._name(local.name, local.value)
+            self._define_name(local.name, local.value)
 
-    def _name(self, name: str, value: s.Expr | None) -> None:
+    def _define_name(self, name: str, value: s.Expr | None) -> None:
         """Define a name as a value that the sizes and coordinates decide."""
-        if value is not None and not self._of_data(value):
-            self.names[name] = self._inlined(value)
+        if value is not None and not self._depends_on_data(value):
+            self.names[name] = self._inline_names(value)
             self.path.append(LetDefinition(name, value))
 
     def loop(self, loop: s.Loop, place: None = None) -> None:
         step = s.Integer(1, span=loop.span) if loop.step is None else loop.step
         bounds = (loop.lo, loop.hi, step)
-        with self._inside():
-            if any(map(self._of_data, bounds)):
-                self._under(_Guard(None, data=True), Opaque())
+        with self._enter_block():
+            if any(map(self._depends_on_data, bounds)):
+                self._add_guard(_Guard(None, data=True), Opaque())
             else:
-                guard = _Guard(loop, tuple(map(self._inlined, bounds)))
-                self._under(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
-            self._block(loop.body)
+                guard = _Guard(loop, tuple(map(self._inline_names, bounds)))
+                self._add_guard(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
+            self._check_block(loop.body)
 
     def branches(self, branches: tuple[s.Branch, ...], place: None = None) -> None:
-        with self._inside():
+        with self._enter_block():
             for branch in branches:
                 siblings = tuple(inner for sibling in branches if sibling is not branch for inner in sibling.body)
-                with self._inside():
-                    self._tested(branch, True, siblings)
-                    self._block(branch.body)
-                self._tested(branch, False, siblings)
+                with self._enter_block():
+                    self._enter_branch(branch, True, siblings)
+                    self._check_block(branch.body)
+                self._enter_branch(branch, False, siblings)
 
-    def _tested(self, branch: s.Branch, truth: bool, siblings: tuple[s.Stmt, ...]) -> None:
+    def _enter_branch(self, branch: s.Branch, truth: bool, siblings: tuple[s.Stmt, ...]) -> None:
         """Put the rest of this block in a branch, or after its test."""
         condition = branch.condition
         if condition is None:
             return
-        if self._of_data(condition):
-            self._under(_Guard(None, others=siblings, data=True), Opaque())
+        if self._depends_on_data(condition):
+            self._add_guard(_Guard(None, others=siblings, data=True), Opaque())
         else:
-            guard = _Guard((self._inlined(condition), truth), others=siblings)
-            self._under(guard, Requirement(condition, truth))
+            guard = _Guard((self._inline_names(condition), truth), others=siblings)
+            self._add_guard(guard, Requirement(condition, truth))
 
     def split(self, split: s.Split, place: None = None) -> None:
         """Check a split: in its block the axis and P have other values; their outer ones are not followed."""
         before = {name: s.Name(f"{name}'", span=split.span) for name in (*self._axes, "P")}
-        with self._inside():
+        with self._enter_block():
             self.guards = [_Guard(None, data=guard.data) for guard in self.guards]
-            self.names = {name: substituted(value, before) for name, value in self.names.items()}
+            self.names = {name: substitute_names(value, before) for name, value in self.names.items()}
             self.path.append(Opaque())
             self.splits[split.group] = self.splits.get(split.axis, split.axis)
-            self._block(split.body)
+            self._check_block(split.body)
             del self.splits[split.group]
 
     # Communication
@@ -266,7 +268,7 @@ class _Pass(StatementVisitor[None, None]):
             invoke = facts.collectives[statement].invoke
             self._call(statement.span, invoke.call, invoke.along, statement)
             return
-        sizes = [extent for buffer in buffers_of(statement) for extent in facts.shapes.get(buffer, ())]
+        sizes = [extent for buffer in list_buffers(statement) for extent in facts.shapes.get(buffer, ())]
         partners = [clause for clause in statement.clauses if clause.keyword != "into"]
         conditions = [clause.when for clause in partners if clause.when is not None]
         self._note_data(statement.span, *sizes, *conditions, *(value for clause in partners for value in clause.values))
@@ -277,21 +279,21 @@ class _Pass(StatementVisitor[None, None]):
 
     def _note_data(self, span: Span, *values: s.Expr, certain: bool = False) -> None:
         """Note a place where the data decides which messages exist."""
-        if self.data is None and (certain or self._by_data(*values)):
+        if self.data is None and (certain or self._is_decided_by_data(*values)):
             self.data = span
 
-    def _by_data(self, *values: s.Expr | None) -> bool:
+    def _is_decided_by_data(self, *values: s.Expr | None) -> bool:
         """Whether the data decides some values, or whether the present statement is reached."""
         return any(guard.data for guard in self.guards) or any(
-            self._of_data(item) for item in values if item is not None
+            self._depends_on_data(item) for item in values if item is not None
         )
 
     def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
-        agreement = _agreement(self.program, callee)
-        if self.output is None and (agreement.output is not None or self._by_data()):
+        agreement = _find_agreement(self.program, callee)
+        if self.output is None and (agreement.output is not None or self._is_decided_by_data()):
             self.output = span
         if not agreement.axes:
             return
@@ -305,19 +307,19 @@ class _Pass(StatementVisitor[None, None]):
         at = {axis.name: (group[place],) if same else group for place, axis in enumerate(callee.grid)}
         joined = tuple(axis for callee_axis in at if callee_axis in agreement.axes for axis in at[callee_axis])
         self.along |= {self.splits.get(axis, axis) for axis in joined}
-        if not self._participation(span, joined, what):
+        if not self._check_participation(span, joined, what):
             return
-        inlined = {name: self._inlined(value) for name, value in passed.items() if value is not None}
-        self._arguments(span, callee, inlined, group, collective)
+        inlined = {name: self._inline_names(value) for name, value in passed.items() if value is not None}
+        self._check_arguments(span, callee, inlined, group, collective)
         for place, axis in enumerate(callee.grid):
             inlined[axis.name] = s.Name(group[place] if same else f"{axis.name}'", span=span)
         inlined |= {name: s.Name(f"{name}'", span=span) for name in needed - inlined.keys() - {"P"}}
         for need in agreement.needs:
             axes = tuple(axis for callee_axis in need.axes for axis in at[callee_axis])
             what = need.what if need.what.startswith("in `") else f"in `{callee.name}` {need.what}"
-            self._need(Need(substituted(need.value, inlined), axes, need.rule, what), span)
+            self._check_need(Need(substitute_names(need.value, inlined), axes, need.rule, what), span)
 
-    def _arguments(
+    def _check_arguments(
         self, span: Span, callee: s.Algorithm, passed: Mapping[str, s.Expr], group: tuple[str, ...],
         collective: s.Communicate | None,
     ) -> None:  # fmt: skip
@@ -327,25 +329,25 @@ class _Pass(StatementVisitor[None, None]):
         if collective is not None:
             name = collective.operation
             clauses = [clause for clause in collective.clauses if clause.keyword in ("by", "from", "onto")]
-            values = [(self._inlined(clause.values[0]), clause.span) for clause in clauses]
+            values = [(self._inline_names(clause.values[0]), clause.span) for clause in clauses]
             if all(clause.keyword != "counts" for clause in collective.clauses):
                 for size in self.program.signatures[callee].size_names:
                     if size in passed:
-                        what = f"{_article(name)} along {where} cannot have a buffer of a size"
-                        self._need(Need(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
+                        what = f"{_add_article(name)} along {where} cannot have a buffer of a size"
+                        self._check_need(Need(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
             values = [(passed[index], span) for index in self.program.signatures[callee].indices if index in passed]
         for value, at in values:
             shifts = name.startswith("shift")
             rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
-            self._need(Need(value, group, rule, f"{_article(name)} along {where} cannot {text}"), at)
+            self._check_need(Need(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at)
 
-    def _need(self, need: Need, span: Span) -> None:
+    def _check_need(self, need: Need, span: Span) -> None:
         """Report differences within a group; decisions by parameters of this algorithm are left to its callers."""
         depends = [axis for axis in need.axes if axis in s.names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
-            where = "" if certain else self._difference(need)
+            where = "" if certain else self._find_difference(need)
             if where is not None:
                 self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
@@ -355,18 +357,18 @@ class _Pass(StatementVisitor[None, None]):
                 if loop and not isinstance(loop, tuple)
             }
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
-            self.needs.append(Need(substituted(need.value, apart), need.axes, need.rule, need.what))
+            self.needs.append(Need(substitute_names(need.value, apart), need.axes, need.rule, need.what))
 
-    def _participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
+    def _check_participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
         """Report a call that only a part of a group reaches; return whether there is nothing to report."""
         where = " and ".join(f"`{axis}`" for axis in group)
         text = f"{what} along {where} cannot be reached under a condition"
         for number, guard in enumerate(self.guards):
             depends = [axis for axis in group if axis in s.names(guard.parts)]
             if depends:
-                difference = self._missing(group, number)
+                difference = self._find_missing(group, number)
                 if difference is not None:
-                    mixed = any(self._joins(sibling) for sibling in guard.others)
+                    mixed = any(self._has_collective(sibling) for sibling in guard.others)
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
                     self.program.findings.add(rule, f"{text} that depends on `{depends[0]}`{difference}", span)
                     return False
@@ -376,28 +378,28 @@ class _Pass(StatementVisitor[None, None]):
                     self.needs.append(Need(value, group, rules.PARTICIPATION, text))
         return True
 
-    def _joins(self, statement: s.Stmt) -> bool:
-        callees = called(self.program.facts, statement)
-        return any(callee.grid and _agreement(self.program, callee).axes for callee in callees)
+    def _has_collective(self, statement: s.Stmt) -> bool:
+        callees = iterate_callees(self.program.facts, statement)
+        return any(callee.grid and _find_agreement(self.program, callee).axes for callee in callees)
 
     # Samples
-    def _groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
+    def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
         """Yield the processors of a group at sample points of the path to the present statement."""
         for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP)
             yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
 
-    def _apart(
+    def _find_differing(
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
         """Return the values of a group's processors that get through guards, with a point for each; empty if equal."""
         sampler = self.program.sampler
-        differing = self._differing(group, guards, value, sampler.points(self.path))
+        differing = self._compare_members(group, guards, value, sampler.points(self.path))
         # If they differ at some sizes, the smallest are reported.
-        return differing and (self._differing(group, guards, value, sampler.small(self.path)) or differing)
+        return differing and (self._compare_members(group, guards, value, sampler.small(self.path)) or differing)
 
-    def _differing(
+    def _compare_members(
         self,
         group: tuple[str, ...],
         guards: Sequence[_Guard],
@@ -405,7 +407,7 @@ class _Pass(StatementVisitor[None, None]):
         points: Iterable[Point],
     ) -> dict[object, Point]:
         try:
-            for members in self._groups(group, points):
+            for members in self._sample_groups(group, points):
                 values: dict[object, Point] = {}
                 for member in members:
                     if all(guard.lets(member) for guard in guards):
@@ -416,46 +418,46 @@ class _Pass(StatementVisitor[None, None]):
             pass
         return {}
 
-    def _missing(self, group: tuple[str, ...], number: int) -> str | None:
+    def _find_missing(self, group: tuple[str, ...], number: int) -> str | None:
         """Return the text about two processors, which differ at this guard for the first time; None without such."""
-        points = self._apart(group, self.guards[:number], self.guards[number].lets)
+        points = self._find_differing(group, self.guards[:number], self.guards[number].lets)
         if not points:
             return None
-        yes, no = (_named(points[gets_through], group) for gets_through in (True, False))
-        return f": {yes} gets there, {no} does not{self._sizes(points[True])}"
+        yes, no = (_format_point(points[gets_through], group) for gets_through in (True, False))
+        return f": {yes} gets there, {no} does not{self._format_sizes(points[True])}"
 
-    def _difference(self, need: Need) -> str | None:
+    def _find_difference(self, need: Need) -> str | None:
         """Return the text about two processors at which the value differs; None if it does not."""
-        points = self._apart(need.axes, self.guards, lambda point: _value(need.value, point))
+        points = self._find_differing(need.axes, self.guards, lambda point: _evaluate_value(need.value, point))
         if not points:
             return None
         # Truth is written in lower case, as programs have it.
-        shown = [(str(value).lower(), _named(point, need.axes)) for value, point in islice(points.items(), 2)]
+        shown = [(str(value).lower(), _format_point(point, need.axes)) for value, point in islice(points.items(), 2)]
         values = [f"{value} at {place}" for value, place in shown]
-        return f": {', '.join(values)}{self._sizes(next(iter(points.values())))}"
+        return f": {', '.join(values)}{self._format_sizes(next(iter(points.values())))}"
 
-    def _sizes(self, point: Point) -> str:
-        return f" (at {_named(point, [name for name in point if name in self._free or name == 'P'])})"
+    def _format_sizes(self, point: Point) -> str:
+        return f" (at {_format_point(point, [name for name in point if name in self._free or name == 'P'])})"
 
     # Expressions
-    def _inlined(self, expr: s.Expr) -> s.Expr:
-        result = substituted(expr, self.names)
+    def _inline_names(self, expr: s.Expr) -> s.Expr:
+        result = substitute_names(expr, self.names)
         return result if sum(1 for _ in s.nodes(result)) <= MAX_NODES else s.Name("...'", span=expr.span)
 
-    def _of_data(self, fact: s.Fact) -> bool:
-        return of_data(self.program.facts, fact, self._data)
+    def _depends_on_data(self, fact: s.Fact) -> bool:
+        return depends_on_data(self.program.facts, fact, self._data)
 
 
-def _named(point: Point, names: Iterable[str]) -> str:
+def _format_point(point: Point, names: Iterable[str]) -> str:
     return ", ".join(f"{name} = {point[name]}" for name in names)
 
 
-def _article(name: str) -> str:
+def _add_article(name: str) -> str:
     return f"{'an' if name[0] == 'a' else 'a'} {name}"
 
 
-def _value(expr: s.Expr, point: Point) -> object:
+def _evaluate_value(expr: s.Expr, point: Point) -> object:
     """Return the value of a size, or the truth of a condition."""
     if isinstance(expr, s.Binary | s.Unary) and expr.op in ("not", "and", "or", "==", "!=", "<", "<=", ">", ">="):
-        return holds(expr, point)
+        return evaluate_fact(expr, point)
     return evaluate_static(expr, point)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from archline.expr.tree import divisions, rewritten
+from archline.expr.tree import find_divisions, rewrite_parts
 from archline.language import call_rules
 from archline.language import name_rules as names
 from archline.language import syntax as s
 from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
-from archline.language.checking.extents import agree, combine, length, shown
-from archline.language.checking.scopes import Role, SymbolEntry, hint_to_know
-from archline.language.diagnostics import counted
+from archline.language.checking.extents import combine_extents, find_slice_length, format_short, require_agreement
+from archline.language.checking.scopes import Role, SymbolEntry, suggest_known
+from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
 from archline.records import replace
@@ -30,16 +30,16 @@ NUMBERS = {
 
 def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
     """Return the type of an expression, which may be a `whole` array, and note it; None if something was reported."""
-    type_ = _element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
+    type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
     if type_ is not None:
         body.facts.types[expr] = type_
     return type_
 
 
-def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
+def check_scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """Return the kind of an expression that must be a number."""
     type_ = type_of(body, expr, whole=False)
-    what = f"`{shown(expr)}` is {{}}, where a number is expected"
+    what = f"`{format_short(expr)}` is {{}}, where a number is expected"
     if isinstance(type_, ViewType):
         body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
         return None
@@ -47,63 +47,65 @@ def scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
         body.report(rules.CONDITION, what.format("a condition"), expr.span)
         return None
     if type_ is Kind.OPERATOR:
-        hint = f"an update with it is written `x[i] {shown(expr)}= y[i]`"
+        hint = f"an update with it is written `x[i] {format_short(expr)}= y[i]`"
         body.report(rules.WRONG_KIND, what.format("an operator"), expr.span, hint)
         return None
     return type_
 
 
-def number(body: BodyContext, expr: s.Expr) -> Kind | None:
+def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
     """Return the kind of a number to compute with, which an element of `any[w]` is not."""
-    kind = scalar(body, expr)
+    kind = check_scalar(body, expr)
     if kind is not Kind.ANY:
         return kind
-    message = f"`{shown(expr)}` is an element of any type, which is copied, sent and updated by an operator only"
+    message = f"`{format_short(expr)}` is an element of any type, which is copied, sent and updated by an operator only"
     body.report(rules.WRONG_KIND, message, expr.span)
     return None
 
 
-def condition(body: BodyContext, expr: s.Expr) -> None:
+def check_condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
     type_ = type_of(body, expr)
     if type_ is not None and type_ is not Kind.BOOL:
-        message = f"`{shown(expr)}` is not a condition"
+        message = f"`{format_short(expr)}` is not a condition"
         body.report(rules.CONDITION, message, expr.span, "compare it with something")
 
 
-def integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
+def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
     """Return the kind of an expression that must be an integer, static or data; `what` names it."""
     with body.expecting(integers=True):
-        kind = number(body, expr)
+        kind = check_number(body, expr)
     if kind is Kind.REAL:
-        body.report(rules.WRONG_KIND, f"{what} is an integer, and `{shown(expr)}` is a real", expr.span, _INTEGERS)
+        body.report(
+            rules.WRONG_KIND, f"{what} is an integer, and `{format_short(expr)}` is a real", expr.span, _INTEGERS
+        )
         return None
     return kind
 
 
-def static(body: BodyContext, expr: s.Expr, what: str) -> bool:
+def check_static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` names it."""
     with body.expecting(integers=True):
-        kind = number(body, expr)
+        kind = check_number(body, expr)
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
-        message = f"{what} is an integer known to the analysis, and `{shown(expr)}` is {data}"
-        hint = hint_to_know(expr, body.algorithm, body.facts.types) if kind is Kind.INT else None
+        message = f"{what} is an integer known to the analysis, and `{format_short(expr)}` is {data}"
+        hint = suggest_known(expr, body.algorithm, body.facts.types) if kind is Kind.INT else None
         body.report(rules.WRONG_KIND, message, expr.span, hint or "pass it as a parameter of type `size` or `index`")
     return kind is Kind.STATIC
 
 
-def accepts(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool:
+def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bool:
     """Whether a number of a kind can be stored as another kind. A literal takes the expected kind."""
     if is_literal(expr) and expected is not Kind.ANY:
-        adopt(body, expr, expected)
+        adopt_kind(body, expr, expected)
         return True
     return kind is expected or (kind is Kind.STATIC and expected is Kind.INT)
 
 
-def conversion_hint(expr: s.Expr, kind: Kind) -> str | None:
+def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
     """Suggest the conversion of an integer that meets a real."""
-    return f"write `{shown(rewritten(expr, _as_real))}`" if kind is not Kind.REAL else None
+    return f"write `{format_short(rewrite_parts(expr, _as_real))}`" if kind is not Kind.REAL else None
 
 
 def _as_real(part: s.Expr) -> s.Expr | None:
@@ -111,7 +113,7 @@ def _as_real(part: s.Expr) -> s.Expr | None:
     if isinstance(part, s.Integer):
         return s.Real(f"{part.value}.0", span=part.span)
     whole = getattr(part, "op", "") in ("^", "//", "%")
-    if not whole and any(isinstance(division, s.Call) or division.op == "/" for division in divisions(part)):
+    if not whole and any(isinstance(division, s.Call) or division.op == "/" for division in find_divisions(part)):
         return None
     return s.Call("real_of", (part,), span=part.span)
 
@@ -121,11 +123,11 @@ def is_literal(expr: s.Expr) -> bool:
     return isinstance(expr, s.Integer) or (isinstance(expr, s.Unary) and expr.op == "-" and is_literal(expr.operand))
 
 
-def adopt(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
+def adopt_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
     """Give a literal the kind of its operation."""
     body.facts.types[expr] = kind
     if isinstance(expr, s.Unary):
-        adopt(body, expr.operand, kind)
+        adopt_kind(body, expr.operand, kind)
 
 
 def _type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
@@ -137,27 +139,27 @@ def _type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
         case s.Name(id="pi"):
             return Kind.REAL
         case s.Name():
-            return _name(body, expr)
+            return _check_name(body, expr)
         case s.Unary(op="not", operand=operand):
-            condition(body, operand)
+            check_condition(body, operand)
             return Kind.BOOL
         case s.Unary(operand=operand):
-            return number(body, operand)
+            return check_number(body, operand)
         case s.Binary(op="and" | "or", left=left, right=right):
-            condition(body, left)
-            condition(body, right)
+            check_condition(body, left)
+            check_condition(body, right)
             return Kind.BOOL
         case s.Binary():
-            return _binary(body, expr)
+            return _check_binary(body, expr)
         case s.Call():
-            return _call(body, expr)
+            return _check_call(body, expr)
         case s.Element():
-            return _element(body, expr, whole=True)
+            return _check_element(body, expr, whole=True)
         case s.Reshape():
-            return _reshape(body, expr)
+            return _check_reshape(body, expr)
 
 
-def _name(body: BodyContext, expr: s.Name) -> ExprType | None:
+def _check_name(body: BodyContext, expr: s.Name) -> ExprType | None:
     symbol = body.lookup(expr.id, expr.span)
     if symbol is None:
         return None
@@ -174,13 +176,13 @@ def _check_sharing(body: BodyContext, symbol: SymbolEntry, expr: s.Expr) -> None
         body.report(call_rules.SHARED_ARRAY, message, expr.span, hint)
 
 
-def _binary(body: BodyContext, expr: s.Binary) -> Kind | None:
-    left, right = number(body, expr.left), number(body, expr.right)
+def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
+    left, right = check_number(body, expr.left), check_number(body, expr.right)
     if left is None or right is None:
         return Kind.BOOL if expr.op in COMPARISONS else None
     if expr.op == "^":
-        return _power(body, expr, left, right)
-    kind = meet(body, [expr.left, expr.right], [left, right])
+        return _check_power(body, expr, left, right)
+    kind = meet_kinds(body, [expr.left, expr.right], [left, right])
     if kind is None:
         return Kind.BOOL if expr.op in COMPARISONS else None
     if expr.op in COMPARISONS:
@@ -195,32 +197,32 @@ def _binary(body: BodyContext, expr: s.Binary) -> Kind | None:
     return kind
 
 
-def _power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
+def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
     if exponent is Kind.STATIC:
         return base
-    message = f"the exponent `{shown(expr.right)}` is {NUMBERS[exponent]}"
+    message = f"the exponent `{format_short(expr.right)}` is {NUMBERS[exponent]}"
     body.report(rules.EXPONENT, message, expr.right.span, "an exponent is a literal or in sizes")
     return None
 
 
-def meet(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
+def meet_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
     """Return the kind of an operation on numbers; integer literals take the kind of the other operands."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
     common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
     for operand, kind in zip(operands, kinds, strict=True):
         if is_literal(operand):
-            adopt(body, operand, common)
+            adopt_kind(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
-            message = f"`{shown(operand)}` is {NUMBERS[kind]}, and meets a real"
+            message = f"`{format_short(operand)}` is {NUMBERS[kind]}, and meets a real"
             # The kind is that of the corrected operation, so that further integers in it are reported too.
-            body.report(rules.MIXED, message, operand.span, conversion_hint(operand, kind))
+            body.report(rules.MIXED, message, operand.span, suggest_conversion(operand, kind))
     return common
 
 
-def _call(body: BodyContext, expr: s.Call) -> ExprType | None:
+def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
     library = body.library
     if expr.function in INTRINSICS:
-        return _intrinsic(body, expr)
+        return _check_intrinsic(body, expr)
     extern, algorithm = library.externs.get(expr.function), library.visible.get(expr.function)
     if extern is not None and (result := check_extern(body, expr, extern)) is not None:
         return result
@@ -254,10 +256,10 @@ def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | No
     """Check a call of an extern; return its result's kind."""
     body.facts.targets[call] = extern
     if len(call.arguments) != len(extern.parameters):
-        message = f"`{extern.name}` takes {counted(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
+        message = f"`{extern.name}` takes {format_count(len(extern.parameters), 'argument')}, not {len(call.arguments)}"
         body.report(call_rules.ARGUMENT_COUNT, message, call.span)
     for parameter, argument in zip(extern.parameters, call.arguments, strict=False):
-        kind = scalar(body, argument)
+        kind = check_scalar(body, argument)
         if kind is not None and isinstance(parameter.type, s.ScalarType):
             scalar_argument(body, call, parameter, argument, kind)
     if extern.result is None:
@@ -268,19 +270,19 @@ def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | No
 def scalar_argument(body: BodyContext, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
     expected = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
-    if accepts(body, argument, kind, expected):
+    if can_store(body, argument, kind, expected):
         return
     what = f"`{parameter.name}` of `{call.function}`"
-    message = f"{what} is {NUMBERS[expected]}, and `{shown(argument)}` is {NUMBERS[kind]}"
+    message = f"{what} is {NUMBERS[expected]}, and `{format_short(argument)}` is {NUMBERS[kind]}"
     rule = rules.MIXED if expected is Kind.REAL else call_rules.ARGUMENT_KIND
-    body.report(rule, message, argument.span, conversion_hint(argument, kind))
+    body.report(rule, message, argument.span, suggest_conversion(argument, kind))
 
 
-def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
-    kinds = [number(body, argument) for argument in expr.arguments]
+def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
+    kinds = [check_number(body, argument) for argument in expr.arguments]
     expected = INTRINSICS[expr.function]
     if len(kinds) != expected if expected is not None else len(kinds) < 2:
-        count = "2 arguments or more" if expected is None else counted(expected, "argument")
+        count = "2 arguments or more" if expected is None else format_count(expected, "argument")
         body.report(rules.INTRINSIC, f"`{expr.function}` takes {count}, not {len(kinds)}", expr.span)
         return None
     numbers = [kind for kind in kinds if kind is not None]
@@ -288,35 +290,35 @@ def _intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
         return None
     function, first, kind = expr.function, expr.arguments[0], numbers[0]
     if function in ("min", "max"):
-        return meet(body, list(expr.arguments), numbers)
+        return meet_kinds(body, list(expr.arguments), numbers)
     if function in ("abs", "floor", "ceil") or (function in ("sqrt", "log2") and kind is not Kind.INT):
         return kind
     if function == "real_of":
         if kind is Kind.REAL:
-            body.report(rules.INTRINSIC, f"`{shown(first)}` is a real already", expr.span)
+            body.report(rules.INTRINSIC, f"`{format_short(first)}` is a real already", expr.span)
             return None
         return Kind.REAL
     if function in _REAL_FUNCTIONS and is_literal(first):
-        adopt(body, first, Kind.REAL)
+        adopt_kind(body, first, Kind.REAL)
         return Kind.REAL
     if kind is Kind.REAL:
         return Kind.REAL
-    message = f"`{function}` takes a real, and `{shown(first)}` is {NUMBERS[kind]}"
-    real = f"write `{shown(replace(expr, arguments=(rewritten(first, _as_real),)))}`"
-    hint = hint_to_know(first, body.algorithm, body.facts.types) if body.integers else real
+    message = f"`{function}` takes a real, and `{format_short(first)}` is {NUMBERS[kind]}"
+    real = f"write `{format_short(replace(expr, arguments=(rewrite_parts(first, _as_real),)))}`"
+    hint = suggest_known(first, body.algorithm, body.facts.types) if body.integers else real
     body.report(rules.INTRINSIC, message, first.span, hint)
     return None
 
 
-def _element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
+def _check_element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None:
     array = f"{expr.array}: real[{', '.join(('n', 'm', 'p', 'q', 'r', 's')[: len(expr.subscripts)])}]"
     advice = f"declare the array: a parameter `{array}` (`out` or `inout` if it is written), or `local {array}`"
     symbol = body.lookup(expr.array, expr.span, advice)
     for subscript in expr.subscripts:
         if isinstance(subscript, s.Slice):
-            _slice(body, subscript)
+            _check_slice(body, subscript)
         else:
-            integral(body, subscript, "a subscript")
+            check_integral(body, subscript, "a subscript")
     if symbol is None:
         return None
     if not isinstance(symbol.type, ViewType):
@@ -326,13 +328,13 @@ def _element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None
     _check_sharing(body, symbol, expr)
     rank = symbol.type.rank
     if len(expr.subscripts) != rank:
-        subscripts = counted(len(expr.subscripts), "subscript")
-        message = f"`{expr.array}` has {counted(rank, 'dimension')}, and {subscripts} here"
-        hint = f"write `{shown(expr)[:-1]}{', :' * (rank - len(expr.subscripts))}]` for that part of the array"
+        subscripts = format_count(len(expr.subscripts), "subscript")
+        message = f"`{expr.array}` has {format_count(rank, 'dimension')}, and {subscripts} here"
+        hint = f"write `{format_short(expr)[:-1]}{', :' * (rank - len(expr.subscripts))}]` for that part of the array"
         body.report(rules.RANK, message, expr.span, hint if whole and len(expr.subscripts) < rank < 6 else None)
         return None
     extents = [
-        length(body.facts, piece, extent)
+        find_slice_length(body.facts, piece, extent)
         for piece, extent in zip(expr.subscripts, symbol.shape, strict=True)
         if isinstance(piece, s.Slice)
     ]
@@ -342,45 +344,45 @@ def _element(body: BodyContext, expr: s.Element, whole: bool) -> ExprType | None
     return ViewType(symbol.type.element, len(extents), symbol.type.layout if len(extents) > 1 else "rowmajor")
 
 
-def _slice(body: BodyContext, piece: s.Slice) -> None:
+def _check_slice(body: BodyContext, piece: s.Slice) -> None:
     for bound in (piece.lo, piece.hi):
         if bound is not None:
-            integral(body, bound, "a slice's bound")
+            check_integral(body, bound, "a slice's bound")
     if piece.step is not None:
         check_step(body, piece.step)
 
 
 def check_step(body: BodyContext, step: s.Expr) -> None:
     """Check the step of a slice or loop."""
-    if not static(body, step, "a step"):
+    if not check_static(body, step, "a step"):
         return
     if is_literal(step) and (isinstance(step, s.Unary) or (isinstance(step, s.Integer) and step.value < 1)):
         hint = "to count down write `n-1 downto 0`"
-        body.report(rules.STEP, f"the step `{shown(step)}` is not positive", step.span, hint)
+        body.report(rules.STEP, f"the step `{format_short(step)}` is not positive", step.span, hint)
 
 
-def _reshape(body: BodyContext, expr: s.Reshape) -> ExprType | None:
+def _check_reshape(body: BodyContext, expr: s.Reshape) -> ExprType | None:
     base = type_of(body, expr.base)
-    fine = [static(body, entry, "an extent") for entry in expr.shape]
+    fine = [check_static(body, entry, "an extent") for entry in expr.shape]
     if base is None:
         return None
     if not isinstance(base, ViewType):
-        body.report(rules.ARRAY_AS_NUMBER, f"`{shown(expr.base)}` is not an array", expr.base.span)
+        body.report(rules.ARRAY_AS_NUMBER, f"`{format_short(expr.base)}` is not an array", expr.base.span)
         return None
     if base.rank != 1:
-        message = f"`{shown(expr.base)}` has {base.rank} dimensions; `as` views an array of one"
+        message = f"`{format_short(expr.base)}` has {base.rank} dimensions; `as` views an array of one"
         body.report(rules.RESHAPE, message, expr.span, "declare the array with one dimension, and view it with `as`")
         return None
     body.facts.shapes[expr] = expr.shape
     if all(fine) and expr.base in body.facts.shapes:
         count = expr.shape[0]
         for entry in expr.shape[1:]:
-            count = combine(body.facts, "*", count, entry, expr.span)
-        agree(body, count, body.facts.shapes[expr.base][0], expr, "`as` shows {0} elements of {1}")
+            count = combine_extents(body.facts, "*", count, entry, expr.span)
+        require_agreement(body, count, body.facts.shapes[expr.base][0], expr, "`as` shows {0} elements of {1}")
     return ViewType(base.element, len(expr.shape))
 
 
-def base_symbol(body: BodyContext, expr: s.Expr) -> SymbolEntry | None:
+def find_base_symbol(body: BodyContext, expr: s.Expr) -> SymbolEntry | None:
     """Return the array of a view, or the register that a name denotes; None for anything else."""
     match expr:
         case s.Name(id=name) | s.Element(array=name):
@@ -388,6 +390,6 @@ def base_symbol(body: BodyContext, expr: s.Expr) -> SymbolEntry | None:
             is_base = symbol is not None and (isinstance(symbol.type, ViewType) or symbol.role is Role.REGISTER)
             return symbol if is_base else None
         case s.Reshape(base=base):
-            return base_symbol(body, base)
+            return find_base_symbol(body, base)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             return None

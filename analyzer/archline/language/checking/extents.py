@@ -6,38 +6,38 @@ from collections.abc import Mapping
 
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
-from archline.expr.tree import Span, same, substituted
+from archline.expr.tree import Span, has_same_structure, substitute_names
 from archline.expr.values import evaluate_static
 from archline.language import syntax as s
 from archline.language import type_rules as rules
-from archline.language.checking.context import BodyContext, CheckedFacts, leaves
+from archline.language.checking.context import BodyContext, CheckedFacts, iterate_leaves
 from archline.language.model import Kind
 
 
-def length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
+def find_slice_length(facts: CheckedFacts, piece: s.Slice, extent: s.Expr) -> s.Expr:
     """Return the number of entries that a slice keeps of a dimension of the given extent."""
     if piece.lo is None or piece.hi is None:
         count = extent
     elif piece.by_length:
         count = piece.hi
     else:
-        count = combine(facts, "-", piece.hi, piece.lo, piece.span)
+        count = combine_extents(facts, "-", piece.hi, piece.lo, piece.span)
     if piece.step is None:
         return count
-    one = integer(facts, 1, piece.span)
-    above = combine(facts, "-", combine(facts, "+", count, piece.step, piece.span), one, piece.span)
+    one = make_integer(facts, 1, piece.span)
+    above = combine_extents(facts, "-", combine_extents(facts, "+", count, piece.step, piece.span), one, piece.span)
     # `lo ..+ length step k` is `lo..lo + length step k`.
-    return combine(facts, "//", above, piece.step, piece.span)
+    return combine_extents(facts, "//", above, piece.step, piece.span)
 
 
-def integer(facts: CheckedFacts, value: int, span: Span) -> s.Expr:
+def make_integer(facts: CheckedFacts, value: int, span: Span) -> s.Expr:
     """Return a literal."""
     node = s.Integer(value, span=span)
     facts.types[node] = Kind.STATIC
     return node
 
 
-def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
+def combine_extents(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Span) -> s.Expr:
     """Return `left op right`, one of + - * //, without neutral operands: n + 0 -> n, 1*n -> n, 3 - 1 -> 2."""
     match op, left, right:
         case "+" | "-", _, s.Integer(value=0):
@@ -47,9 +47,9 @@ def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Spa
         case "*", s.Integer(value=1), _:
             return right
         case "-", s.Integer(value=a), s.Integer(value=b):
-            return integer(facts, a - b, span)
+            return make_integer(facts, a - b, span)
         case "+", s.Integer(value=a), s.Integer(value=b):
-            return integer(facts, a + b, span)
+            return make_integer(facts, a + b, span)
         case _:
             pass
     node = s.Binary(op, left, right, span=span)
@@ -59,48 +59,51 @@ def combine(facts: CheckedFacts, op: str, left: s.Expr, right: s.Expr, span: Spa
     return node
 
 
-_LONGEST_SHOWN = 72
+_MAX_SHOWN = 72
 
 
-def shown(expr: s.Expr) -> str:
+def format_short(expr: s.Expr) -> str:
     """Format an expression for messages, cut if it is very long."""
     text = format_expression(expr)
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+    return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 3] + "..."
 
 
 Bindings = Mapping[str, s.Expr | None]
 
 
-def agree(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
+def require_agreement(body: BodyContext, expected: s.Expr, actual: s.Expr, at: s.Expr, message: str) -> None:
     """Report two extents, in names of this scope, that differ at every sample point.
 
     `message` describes them, with the places {0} and {1} for their texts.
     """
     if body.facts.types.get(expected) is Kind.STATIC:
-        difference = disagreement(body, expected, actual, {})
+        difference = find_disagreement(body, expected, actual, {})
         if difference is not None:
-            text = message.format(f"`{shown(expected)}`", f"`{shown(actual)}`")
+            text = message.format(f"`{format_short(expected)}`", f"`{format_short(actual)}`")
             body.report(rules.SHAPE, f"{text}: {difference}", at.span)
 
 
-def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
+def find_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: Bindings) -> str | None:
     """Return how two extents differ at a sample point, if they do at every one.
 
     `bindings` gives the names of the first extent if that is in a callee's names.
     """
     bound_values = {name: value for name, value in bindings.items() if value is not None}
-    if same(substituted(expected, bound_values), actual) or body.facts.types.get(actual) is not Kind.STATIC:
+    if (
+        has_same_structure(substitute_names(expected, bound_values), actual)
+        or body.facts.types.get(actual) is not Kind.STATIC
+    ):
         return None
-    if any(isinstance(leaf, s.Name) and bindings.get(leaf.id, leaf) is None for leaf in leaves(expected)):
+    if any(isinstance(leaf, s.Name) and bindings.get(leaf.id, leaf) is None for leaf in iterate_leaves(expected)):
         return None
 
     def difference(point: Mapping[str, int]) -> str | None:
         try:
-            needed = evaluate_static(expected, _inside(bindings, point))
+            needed = evaluate_static(expected, _evaluate_bindings(bindings, point))
             got = evaluate_static(actual, point)
         except EvaluationError:
             return None
-        return None if needed == got else f"{needed} and {got}{_at(point, actual, expected, bindings)}"
+        return None if needed == got else f"{needed} and {got}{_format_point(point, actual, expected, bindings)}"
 
     differences = [difference(point) for point in body.points()]
     if not differences or None in differences:
@@ -110,7 +113,7 @@ def disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindings: 
     return next(filter(None, map(difference, small)), differences[0])
 
 
-def _inside(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:
+def _evaluate_bindings(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:
     """Return the callee's names at a point of the caller; P is the same in both."""
     if not bindings:
         return point
@@ -121,11 +124,11 @@ def _inside(bindings: Bindings, point: Mapping[str, int]) -> Mapping[str, int]:
     return inner
 
 
-def _at(point: Mapping[str, int], actual: s.Expr, expected: s.Expr, bindings: Bindings) -> str:
-    names = {leaf.id for leaf in leaves(actual) if isinstance(leaf, s.Name)}
-    for leaf in leaves(expected):
+def _format_point(point: Mapping[str, int], actual: s.Expr, expected: s.Expr, bindings: Bindings) -> str:
+    names = {leaf.id for leaf in iterate_leaves(actual) if isinstance(leaf, s.Name)}
+    for leaf in iterate_leaves(expected):
         if isinstance(leaf, s.Name):
             value = bindings.get(leaf.id, leaf)
-            names |= {leaf.id for leaf in leaves(value or leaf) if isinstance(leaf, s.Name)}
+            names |= {leaf.id for leaf in iterate_leaves(value or leaf) if isinstance(leaf, s.Name)}
     settings = ", ".join(f"{name} = {value}" for name, value in point.items() if name in names)
     return f" at {settings}" if settings else ""

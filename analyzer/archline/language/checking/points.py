@@ -12,7 +12,7 @@ from archline.records import record
 
 _EMPTY_POINTS: Sequence[dict[str, int]] = 5 * ({},)
 """As many points as a sample has, without values."""
-_LARGEST, _SMALL = 24, (2, 3, 4, 6)
+_MAX_VALUE, _SMALL_LIMITS = 24, (2, 3, 4, 6)
 # Effort is counted in frames of the points of one file: a second or two of work. Then that of a miss; the maximum
 # number of misses.
 _EFFORT, _MISS, _MISSES = 200_000, 500, 3
@@ -62,7 +62,7 @@ Frame = Free | BoundedVariable | LetDefinition | Requirement | Opaque
 Path = list[Frame]
 
 
-def search_on(path: Path) -> SizeSearch | None:
+def make_search(path: Path) -> SizeSearch | None:
     """Return the search for points on a path; None if it has something that samples cannot follow.
 
     Names with bounds that are data are left without a value, and conditions on them have no points.
@@ -111,24 +111,26 @@ class Sampler:
         """Return at most a few points on a path; empty if it has no points or they are not found."""
         length = len(self._path)
         # Most often the path has grown by a few frames since the last question.
-        points = self._found(path, self._points, length) if path[:length] == self._path else []
-        points = points or self._found(path, _EMPTY_POINTS, 0)
+        points = self._find_points(path, self._points, length) if path[:length] == self._path else []
+        points = points or self._find_points(path, _EMPTY_POINTS, 0)
         self._path, self._points = list(path), points
         return points
 
     def small(self, path: Path) -> list[dict[str, int]]:
         """Return more points on a path, of small sizes."""
-        return [point for most in _SMALL for point in self._found(path, 4 * [*_EMPTY_POINTS], 0, most)]
+        return [point for most in _SMALL_LIMITS for point in self._find_points(path, 4 * [*_EMPTY_POINTS], 0, most)]
 
-    def _found(self, path: Path, starts: Sequence[dict[str, int]], seed: int, most: int = 0) -> list[dict[str, int]]:
-        search, generator = search_on(path), random.Random(seed)
+    def _find_points(
+        self, path: Path, starts: Sequence[dict[str, int]], seed: int, most: int = 0
+    ) -> list[dict[str, int]]:
+        search, generator = make_search(path), random.Random(seed)
         points: list[dict[str, int]] = []
 
         def draw(name: str, low: int | None, high: int | None) -> int:
             if low is not None and high is not None:
                 # A range as long as a size may be has no len().
                 return low + generator.randrange(max(1, min(high - low + 1, most or 1 << 30)))
-            value = 1 << generator.randrange(5) if generator.random() < 0.3 else generator.randrange(1, _LARGEST)
+            value = 1 << generator.randrange(5) if generator.random() < 0.3 else generator.randrange(1, _MAX_VALUE)
             value = 1 + value % most if most else value
             return -value if low is None and generator.random() < 0.3 else value
 

@@ -11,18 +11,18 @@ from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
 from archline.language.checking.communication import MODULE, define_grid, needs_collectives
-from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, machine_costs
+from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_machine_costs
 from archline.language.checking.dependence import WholeFile, check_agreement
-from archline.language.checking.expressions import static
-from archline.language.checking.extents import integer
+from archline.language.checking.expressions import check_static
+from archline.language.checking.extents import make_integer
 from archline.language.checking.points import BoundedVariable, Free, LetDefinition, Sampler
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import define_parameters, shape_entries, signature_of
+from archline.language.checking.signatures import define_parameters, make_signature, shape_entries
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, list_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
 from archline.language.model import Kind, Module, Signature
-from archline.language.substitution import processors_of
+from archline.language.substitution import find_processors
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import replace
 
@@ -53,33 +53,35 @@ def _check_as_written(
     program: s.Program, resolve: Resolve, syntax: tuple[Diagnostic, ...]
 ) -> tuple[Module, CheckedFacts]:
     findings = Findings(syntax)
-    used = _used(program, resolve, findings)
+    used = _load_used(program, resolve, findings)
     complete = used is not None
     modules = used or {}
-    algorithms, externs = _definitions(program, modules, findings)
+    algorithms, externs = _collect_definitions(program, modules, findings)
     about = algorithms or any(isinstance(item, s.Claim) for item in program.items)
     if not about and not syntax and not findings.diagnostics:
         span = Span(program.source, 1, 1, 1, 2)
         findings.add(NO_ALGORITHM, "the file has no algorithm", span, "write `algorithm name(...):`")
-    shared = _collectives(program, resolve, modules)
+    shared = _load_collectives(program, resolve, modules)
     all_modules = [*modules.values(), *shared]
-    facts = _inherited(all_modules)
+    facts = _inherit_facts(all_modules)
     signatures: dict[s.Algorithm, Signature] = {}
     for module in all_modules:
         signatures.update(module.signatures)
     for algorithm in program.algorithms:
         quiet = Findings() if algorithm.name in program.broken else findings
-        signatures[algorithm] = signature_of(algorithm, quiet)
+        signatures[algorithm] = make_signature(algorithm, quiet)
     visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
-    reached = _reached(externs, facts)
-    symbols, machine = contracts.cost_symbols(reached), machine_costs(signatures, reached)
+    reached = _list_externs(externs, facts)
+    symbols, machine = contracts.find_cost_symbols(reached), find_machine_costs(signatures, reached)
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
-    library = Library(visible, collectives, externs, signatures, symbols, machine, _lost(program, visible), complete)
+    library = Library(
+        visible, collectives, externs, signatures, symbols, machine, _find_lost(program, visible), complete
+    )
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
     check_agreement(WholeFile(whole, signatures, facts, findings, Sampler()))
     if findings.diagnostics:
-        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _position(program, diagnostic)))
+        raise ArchlineError(sorted(findings.diagnostics, key=lambda diagnostic: _find_position(program, diagnostic)))
     facts.shortfalls.update(list_shortfalls(facts.sites, signatures, facts.bindings))
     module = Module(
         program,
@@ -98,14 +100,14 @@ def _check_as_written(
     return module, facts
 
 
-def _position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
+def _find_position(program: s.Program, diagnostic: Diagnostic) -> tuple[bool, int, int]:
     span = diagnostic.span
     if span is None:
         return (True, 0, 0)
     return (span.source is not program.source, span.line, span.column)
 
 
-def _used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tuple[str, ...], Module] | None:
+def _load_used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tuple[str, ...], Module] | None:
     """Return the modules a file uses, by path; None if one could not be loaded."""
     modules: dict[tuple[str, ...], Module] = {}
     failed = False
@@ -119,7 +121,7 @@ def _used(program: s.Program, resolve: Resolve, findings: Findings) -> dict[tupl
     return None if failed else modules
 
 
-def _definitions(
+def _collect_definitions(
     program: s.Program, modules: Mapping[tuple[str, ...], Module], findings: Findings
 ) -> tuple[dict[str, s.Algorithm], dict[str, s.Extern]]:
     """Return the file's algorithms, and the externs in scope; report names defined twice."""
@@ -151,7 +153,7 @@ def _definitions(
     return algorithms, externs
 
 
-def _collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
+def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
     """Return the module whose algorithms are the collective operations, if the file has any."""
     first = next((node for node in s.nodes(program.items) if needs_collectives(node)), None)
     if first is None:
@@ -159,7 +161,7 @@ def _collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[st
     return [modules[MODULE] if MODULE in modules else resolve(s.Use(MODULE, span=first.span))]
 
 
-def _inherited(modules: Iterable[Module]) -> CheckedFacts:
+def _inherit_facts(modules: Iterable[Module]) -> CheckedFacts:
     facts = CheckedFacts()
     for module in modules:
         facts.types.update(module.types)
@@ -172,12 +174,12 @@ def _inherited(modules: Iterable[Module]) -> CheckedFacts:
     return facts
 
 
-def _reached(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[s.Extern]:
+def _list_externs(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[s.Extern]:
     """Return every extern that the file's algorithms may reach."""
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
 
-def _lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
+def _find_lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
     """Return the algorithms in the text that are not in the program, since their headers could not be read."""
     return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
 
@@ -198,7 +200,7 @@ def _check_items(program: s.Program, library: Library, findings: Findings, facts
 
 def _check_algorithm(body: BodyContext) -> None:
     algorithm = body.algorithm
-    processors = processors_of(algorithm)
+    processors = find_processors(algorithm)
     if body.distributed:
         body.scope.define(SymbolEntry("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
     if body.distributed and processors is None:
@@ -208,13 +210,13 @@ def _check_algorithm(body: BodyContext) -> None:
         body.path.append(LetDefinition("P", processors))
     for parameter in algorithm.parameters:
         for entry in shape_entries(parameter):
-            static(body, entry, "an extent")
+            check_static(body, entry, "an extent")
     for axis in algorithm.grid:
-        static(body, axis.extent, "the extent of an axis")
+        check_static(body, axis.extent, "the extent of an axis")
     contracts.check_contract(body)
     for measure in algorithm.decreases:
-        static(body, measure, "a measure that decreases")
+        check_static(body, measure, "a measure that decreases")
     define_grid(body)
     for axis in algorithm.grid:
-        body.path.append(BoundedVariable(axis.name, integer(body.facts, 0, axis.span), axis.extent))
+        body.path.append(BoundedVariable(axis.name, make_integer(body.facts, 0, axis.span), axis.extent))
     check_body(body)

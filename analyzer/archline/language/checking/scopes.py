@@ -19,7 +19,7 @@ def machine_symbols(signature: Signature) -> tuple[str, ...]:
     return tuple(name for name in MACHINE_SYMBOLS if name not in (*signature.size_names, *signature.indices))
 
 
-def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
+def suggest_known(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
     """Suggest how to make the data integers in an expression known to the analysis; None if some cannot be."""
     hints: list[str | None] = [None for _ in s.find(expr, s.Element)]
     for name in (name for name in s.find(expr, s.Name) if types.get(name) is not Kind.STATIC):
@@ -28,7 +28,7 @@ def hint_to_know(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, Ex
         match [setter for setter in setters if setter.span.line <= name.span.line]:
             case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
                 suggestion = f"write `let {name.id} = {format_expression(value)}`"
-                hints += [hint_to_know(value, algorithm, types), suggestion]
+                hints += [suggest_known(value, algorithm, types), suggestion]
             case []:
                 is_parameter = name.id in (parameter.name for parameter in algorithm.parameters) and not setters
                 hints.append(f"declare `{name.id}: size`" if is_parameter else None)

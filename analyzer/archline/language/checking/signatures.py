@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archline.expr.tree import Span, stated_least
+from archline.expr.tree import Span, stated_minima
 from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.context import BodyContext, Findings, leaves
-from archline.language.checking.extents import combine, integer
+from archline.language.checking.context import BodyContext, Findings, iterate_leaves
+from archline.language.checking.extents import combine_extents, make_integer
 from archline.language.checking.points import Free
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
@@ -16,7 +16,7 @@ from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewT
 _PRIORITY = (BoundBy.VALUE, BoundBy.EXTENT, BoundBy.COUNT, BoundBy.TOTAL, BoundBy.LONGEST)
 
 
-def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
+def make_signature(algorithm: s.Algorithm, findings: Findings) -> Signature:
     """Return the signature of an algorithm; report parameters of the same name and sizes that nothing binds."""
     declared: dict[str, s.Parameter] = {}
     for parameter in algorithm.parameters:
@@ -24,10 +24,10 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
             message = f"`{algorithm.name}` has two parameters called `{parameter.name}`"
             findings.add(name_rules.DUPLICATE, message, parameter.span)
         declared.setdefault(parameter.name, parameter)
-    bound = _bindings(algorithm)
+    bound = _find_bindings(algorithm)
     sizes: dict[str, SizeBinding] = {}
     unbound: set[str] = set()
-    for name, span in _names(algorithm):
+    for name, span in _header_names(algorithm):
         # On a grid P is always the machine's.
         if name in sizes or name in unbound or (name in MACHINE_SYMBOLS and (algorithm.grid or name not in bound)):
             continue
@@ -41,7 +41,7 @@ def signature_of(algorithm: s.Algorithm, findings: Findings) -> Signature:
             findings.add(name_rules.UNBOUND_SIZE, message, span, hint)
             unbound.add(name)
     indices = tuple(parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType))
-    return Signature(tuple(sizes.values()), indices, algorithm.parameters, _least(algorithm, sizes))
+    return Signature(tuple(sizes.values()), indices, algorithm.parameters, _find_lower_limits(algorithm, sizes))
 
 
 def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
@@ -57,7 +57,7 @@ def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return ()
 
 
-def _names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
+def _header_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
     """Yield the names in the header that may be sizes, in order of appearance."""
     for parameter in algorithm.parameters:
         if isinstance(parameter.type, s.SizeType):
@@ -69,12 +69,12 @@ def _names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
 
 
 def _names_in(expr: s.Expr) -> Iterator[tuple[str, Span]]:
-    for leaf in leaves(expr):
+    for leaf in iterate_leaves(expr):
         if isinstance(leaf, s.Name) and leaf.id != "pi":
             yield leaf.id, leaf.span
 
 
-def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
+def _find_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
     """Return the binding of each name, by the order of `BoundBy`, then of appearance."""
     candidates: list[SizeBinding] = []
     for number, parameter in enumerate(algorithm.parameters):
@@ -97,9 +97,9 @@ def _bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
     return best
 
 
-def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
+def _find_lower_limits(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
     """Return each size's lower limit, from the facts that compare it with a number."""
-    stated = stated_least(algorithm.where)
+    stated = stated_minima(algorithm.where)
     least = {name: stated.get(name, 1) for name in sizes}
     for binding in sizes.values():
         # The longest gap of offsets that may be empty may be 0.
@@ -112,20 +112,22 @@ def _least(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, i
 def define_parameters(body: BodyContext, signature: Signature) -> None:
     """Put an algorithm's parameters and sizes in scope."""
     for binding in signature.sizes:
-        span = next((at for name, at in _names(body.algorithm) if name == binding.name), body.algorithm.name_span)
+        span = next(
+            (at for name, at in _header_names(body.algorithm) if name == binding.name), body.algorithm.name_span
+        )
         if body.scope.find(binding.name) is None:
             body.define(SymbolEntry(binding.name, Role.SIZE, Kind.STATIC, span))
             body.path.append(Free(binding.name, signature.at_least[binding.name]))
     for parameter in signature.parameters:
         if body.scope.find(parameter.name) is None:
-            body.define(_symbol(body, parameter))
+            body.define(_make_symbol(body, parameter))
         if isinstance(parameter.type, s.IndexType):
             body.path.append(Free(parameter.name, None))
         if parameter.local and not body.distributed:
             message = "`local` parameters belong to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, parameter.span)
         _check_mode(body, parameter)
-    for name, span in _names(body.algorithm):
+    for name, span in _header_names(body.algorithm):
         # A size that nothing binds has been reported; one report is enough.
         if body.scope.find(name) is None and name not in MACHINE_SYMBOLS:
             body.define(SymbolEntry(name, Role.SIZE, Kind.STATIC, span))
@@ -144,7 +146,7 @@ def _check_mode(body: BodyContext, parameter: s.Parameter) -> None:
         body.report(type_rules.WRONG_MODE, message, parameter.span)
 
 
-def _symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
+def _make_symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
     name, span = parameter.name, parameter.span
     writable = parameter.mode != "in"
     shared = body.distributed and not parameter.local
@@ -154,26 +156,26 @@ def _symbol(body: BodyContext, parameter: s.Parameter) -> SymbolEntry:
         case s.IndexType():
             return SymbolEntry(name, Role.INDEX, Kind.STATIC, span)
         case s.ScalarType(element=element):
-            return SymbolEntry(name, Role.SCALAR, element_kind(element), span)
+            return SymbolEntry(name, Role.SCALAR, find_element_kind(element), span)
         case s.OperatorType():
             return SymbolEntry(name, Role.SCALAR, Kind.OPERATOR, span)
         case s.ArrayType() as type_:
-            view = array_type(body, type_)
+            view = make_array_type(body, type_)
             return SymbolEntry(name, Role.ARRAY, view, span, type_.shape, writable, shared)
         case s.IndexArrayType(shape=shape):
             view = ViewType(Kind.INT, len(shape))
             return SymbolEntry(name, Role.ARRAY, view, span, shape, writable, shared)
         case s.OffsetsType(count=count) as offsets:
-            shape = (combine(body.facts, "+", count, integer(body.facts, 1, count.span), count.span),)
+            shape = (combine_extents(body.facts, "+", count, make_integer(body.facts, 1, count.span), count.span),)
             return SymbolEntry(name, Role.ARRAY, ViewType(Kind.INT, 1), span, shape, writable, shared, offsets)
 
 
-def element_kind(element: str) -> Kind:
+def find_element_kind(element: str) -> Kind:
     """Return the kind of `real`, `int` or `any`."""
     return {"real": Kind.REAL, "int": Kind.INT, "any": Kind.ANY}[element]
 
 
-def array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
+def make_array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
     """Return the type of an array as declared."""
     if type_.layout == "zmorton" and len(type_.shape) != 2:
         message = f"`zmorton` is a layout of two dimensions, not {len(type_.shape)}"
@@ -182,4 +184,4 @@ def array_type(body: BodyContext, type_: s.ArrayType) -> ViewType:
         message = "arrays of `any` belong to algorithms `on grid`"
         body.report(call_rules.NOT_ON_GRID, message, type_.span, "write `real` or `int`")
     layout = type_.layout if len(type_.shape) > 1 else "rowmajor"
-    return ViewType(element_kind(type_.element), len(type_.shape), layout)
+    return ViewType(find_element_kind(type_.element), len(type_.shape), layout)

@@ -5,34 +5,34 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_statement, check_writable, result_of
+from archline.language.checking.calls import check_result_call, check_statement, check_writable
 from archline.language.checking.communication import (
     check_collective,
     check_messages,
     check_split,
     check_transfer,
+    define_split_group,
     needs_collectives,
-    split_group,
 )
 from archline.language.checking.context import BodyContext
-from archline.language.checking.contracts import check_metric, formulas_of
+from archline.language.checking.contracts import check_metric, make_formula_checker
 from archline.language.checking.expressions import (
     NUMBERS,
-    accepts,
-    base_symbol,
+    can_store,
+    check_condition,
+    check_integral,
+    check_scalar,
+    check_static,
     check_step,
-    condition,
-    conversion_hint,
-    integral,
+    find_base_symbol,
     is_literal,
-    scalar,
-    static,
+    suggest_conversion,
     type_of,
 )
-from archline.language.checking.extents import agree, shown
+from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import array_type, element_kind
+from archline.language.checking.signatures import find_element_kind, make_array_type
 from archline.language.metrics import DECLARABLE
 from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
@@ -44,40 +44,40 @@ _RETURNED = "set a register on the way, `local r: real = 0`, and end with `retur
 def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
     """Check the statements of a block, in the scope that the caller opened."""
     for statement in statements:
-        check_one(body, statement)
+        check_statement_tree(body, statement)
 
 
-def check_one(body: BodyContext, statement: s.Stmt) -> None:
+def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
     """Check one statement with the statements inside."""
     match statement:
         case s.Let():
-            _let(body, statement)
+            _check_let(body, statement)
         case s.Local():
-            _local(body, statement)
+            _check_local(body, statement)
         case s.Assign():
-            _assign(body, statement)
+            _check_assign(body, statement)
         case s.Invoke():
             check_statement(body, statement)
         case s.Return():
             message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
             body.report(call_rules.RETURN, message, statement.span, _RETURNED)
-            scalar(body, statement.value)
+            check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
-                _assumed(body, fact)
+                _check_assumption(body, fact)
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
-                formulas_of(body).quantity(amount)
+                make_formula_checker(body).quantity(amount)
                 check_metric(body.findings, metric, DECLARABLE, amount.span)
         case s.Loop():
-            _loop(body, statement)
+            _check_loop(body, statement)
         case s.While():
-            condition(body, statement.condition)
-            static(body, statement.limit, "the bound after `at most`")
+            check_condition(body, statement.condition)
+            check_static(body, statement.limit, "the bound after `at most`")
             with body.block():
                 check_block(body, statement.body)
         case s.If():
-            _if(body, statement)
+            _check_if(body, statement)
         case s.Transfer():
             check_transfer(body, statement)
         case s.Communicate():
@@ -87,7 +87,7 @@ def check_one(body: BodyContext, statement: s.Stmt) -> None:
                 check_messages(body, statement)
         case s.Split():
             check_split(body, statement)
-            with body.block(), split_group(body, statement):
+            with body.block(), define_split_group(body, statement):
                 check_block(body, statement.body)
         case s.Sync() | s.Pass():
             pass
@@ -99,59 +99,59 @@ def check_body(body: BodyContext) -> None:
     check_block(body, tuple(rest))
     result = body.algorithm.result
     if not isinstance(last, s.Return):
-        check_one(body, last)
+        check_statement_tree(body, last)
         if result is not None:
             message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
             body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURNED)
         return
-    kind = scalar(body, last.value)
+    kind = check_scalar(body, last.value)
     if result is None:
         message = f"`{body.algorithm.name}` has no result to return"
         hint = f"write `algorithm {body.algorithm.name}(...) -> int` or `-> real`"
         body.report(call_rules.RETURN, message, last.span, hint)
     elif kind is not None:
-        _store(body, last.value, kind, element_kind(result), f"the result of `{body.algorithm.name}`")
+        _check_store(body, last.value, kind, find_element_kind(result), f"the result of `{body.algorithm.name}`")
 
 
-def _store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
+def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, what: str) -> None:
     """Check that a number can be stored in a place of a kind."""
-    if accepts(body, value, kind, stored):
+    if can_store(body, value, kind, stored):
         return
     rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
     kind_text = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
-    hint = conversion_hint(value, kind) if stored is Kind.REAL else None
+    hint = suggest_conversion(value, kind) if stored is Kind.REAL else None
     needed = "an int" if stored is Kind.INT else NUMBERS[stored]
-    message = f"{what} is {needed}, and `{shown(value)}` is {kind_text}"
+    message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
     body.report(rule, message, value.span, hint)
 
 
-def _value(body: BodyContext, value: s.Expr) -> ExprType | None:
+def _check_value(body: BodyContext, value: s.Expr) -> ExprType | None:
     """Return the type of a right side, which may be a call of an algorithm with a result."""
     if isinstance(value, s.Call) and value.function in body.library.visible:
-        return result_of(body, value)
+        return check_result_call(body, value)
     return type_of(body, value)
 
 
-def _number(body: BodyContext, value: s.Expr) -> Kind | None:
+def _check_number(body: BodyContext, value: s.Expr) -> Kind | None:
     if isinstance(value, s.Call) and value.function in body.library.visible:
-        return result_of(body, value)
-    return scalar(body, value)
+        return check_result_call(body, value)
+    return check_scalar(body, value)
 
 
-def _let(body: BodyContext, statement: s.Let) -> None:
+def _check_let(body: BodyContext, statement: s.Let) -> None:
     with body.expecting(integers=True):
         type_ = type_of(body, statement.value)
     name, span, value = statement.name, statement.span, statement.value
     if isinstance(type_, ViewType):
-        base = base_symbol(body, value)
+        base = find_base_symbol(body, value)
         writable = base is not None and base.writable
         shared = base is not None and base.shared
         origin = (base.origin or base.name) if base is not None else None
-        shape = _limited(body, value, body.facts.shapes.get(value, ()))
+        shape = _limit_extents(body, value, body.facts.shapes.get(value, ()))
         body.define(SymbolEntry(name, Role.LET, type_, span, shape, writable, shared, origin=origin))
         return
     if type_ not in (None, Kind.STATIC):
-        message = f"`let` names a size or a view, and `{shown(value)}` is neither"
+        message = f"`let` names a size or a view, and `{format_short(value)}` is neither"
         kind = "real" if type_ is Kind.REAL else "int"
         hint = f"write `local {name}: {kind} = ...`" if type_ is not Kind.BOOL else None
         body.report(type_rules.WRONG_KIND, message, value.span, hint)
@@ -160,7 +160,7 @@ def _let(body: BodyContext, statement: s.Let) -> None:
         body.path.append(LetDefinition(name, value))
 
 
-def _limited(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
+def _limit_extents(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tuple[s.Expr, ...]:
     """Return the extents of a view to be named, if views of views have not made them too deep to work with."""
     if max((body.facts.depth.get(extent, 0) for extent in shape), default=0) <= MAX_DEPTH:
         return shape
@@ -169,24 +169,24 @@ def _limited(body: BodyContext, value: s.Expr, shape: tuple[s.Expr, ...]) -> tup
     return tuple(s.Name("...", span=extent.span) for extent in shape)
 
 
-def _local(body: BodyContext, statement: s.Local) -> None:
+def _check_local(body: BodyContext, statement: s.Local) -> None:
     if statement.when is not None:
         if not body.distributed:
             message = "`local ... when` belongs to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, statement.span)
-        condition(body, statement.when)
+        check_condition(body, statement.when)
     match statement.type:
         case s.ScalarType(element=element):
-            stored = element_kind(element)
+            stored = find_element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
                 with body.shared_arrays(), body.expecting(integers=stored is Kind.INT):
-                    kind = _number(body, statement.value)
+                    kind = _check_number(body, statement.value)
                 if kind is not None:
-                    _store(body, statement.value, kind, stored, f"`{statement.name}`")
+                    _check_store(body, statement.value, kind, stored, f"`{statement.name}`")
             body.define(SymbolEntry(statement.name, Role.REGISTER, stored, statement.span, writable=True))
         case s.ArrayType() as type_:
-            _local_array(body, statement, type_)
+            _check_local_array(body, statement, type_)
         case _:
             message = f"`{statement.name}` has a type that locals cannot have"
             hint = "a local is a `real`, an `int` or an array of them; `let` names a size"
@@ -194,19 +194,19 @@ def _local(body: BodyContext, statement: s.Local) -> None:
             body.define(SymbolEntry(statement.name, Role.LET, Kind.STATIC, statement.span))
 
 
-def _local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType) -> None:
+def _check_local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType) -> None:
     for entry in type_.shape:
-        static(body, entry, "an extent")
-    view = array_type(body, type_)
+        check_static(body, entry, "an extent")
+    view = make_array_type(body, type_)
     symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
     if statement.value is not None:
         with body.shared_arrays():
-            value_type = _value(body, statement.value)
-        _copy(body, symbol, view, type_.shape, statement.value, value_type)
+            value_type = _check_value(body, statement.value)
+        _check_copy(body, symbol, view, type_.shape, statement.value, value_type)
     body.define(symbol)
 
 
-def _copy(
+def _check_copy(
     body: BodyContext,
     symbol: SymbolEntry,
     target: ViewType,
@@ -223,37 +223,39 @@ def _copy(
         return
     if isinstance(value_type, Kind):
         if value_type is Kind.BOOL:
-            body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
+            body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span)
         else:
-            _store(body, value, value_type, target.element, f"an element of `{symbol.name}`")
+            _check_store(body, value, value_type, target.element, f"an element of `{symbol.name}`")
         return
     if value_type.element is not target.element:
-        message = f"`{symbol.name}` holds {target.element.value}, `{shown(value)}` holds {value_type.element.value}"
+        message = (
+            f"`{symbol.name}` holds {target.element.value}, `{format_short(value)}` holds {value_type.element.value}"
+        )
         body.report(type_rules.WRONG_KIND, message, value.span)
     elif value_type.rank != target.rank:
         message = f"a copy from {value_type.rank} to {target.rank} dimensions"
         body.report(type_rules.SHAPE, message, value.span)
     else:
         for expected, actual in zip(extents, body.facts.shapes.get(value, ()), strict=False):
-            agree(body, expected, actual, value, "the extent is {0} on the left and {1} on the right")
+            require_agreement(body, expected, actual, value, "the extent is {0} on the left and {1} on the right")
 
 
-def _assign(body: BodyContext, statement: s.Assign) -> None:
+def _check_assign(body: BodyContext, statement: s.Assign) -> None:
     target, value = statement.target, statement.value
-    value_type = _number(body, value) if statement.op != "=" else _value(body, value)
+    value_type = _check_number(body, value) if statement.op != "=" else _check_value(body, value)
     if statement.op != "=" and isinstance(value, s.Call) and body.facts.targets.get(value) in body.library.signatures:
         message = f"the result of `{value.function}` can only be stored with `=`"
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
     if isinstance(target, s.Name):
-        body.lookup(target.id, target.span, _integer_advice(body, statement, value_type))
+        body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
     place = type_of(body, target, whole=statement.op == "=")
     if place is None:
         return
-    symbol = base_symbol(body, target)
+    symbol = find_base_symbol(body, target)
     if symbol is None and isinstance(target, s.Name):
         symbol = body.scope.find(target.id)
     if symbol is None:
-        body.report(type_rules.NOT_ASSIGNABLE, f"`{shown(target)}` cannot be assigned", target.span)
+        body.report(type_rules.NOT_ASSIGNABLE, f"`{format_short(target)}` cannot be assigned", target.span)
         return
     if not check_writable(body, symbol, target) or value_type is None:
         return
@@ -261,22 +263,22 @@ def _assign(body: BodyContext, statement: s.Assign) -> None:
     _check_operator(body, statement)
     if isinstance(place, ViewType):
         if statement.op != "=":
-            message = f"`{statement.op}` updates a number; `{shown(target)}` is an array"
+            message = f"`{statement.op}` updates a number; `{format_short(target)}` is an array"
             body.report(type_rules.ARRAY_AS_NUMBER, message, statement.span, "write a loop over the elements")
             return
-        _copy(body, symbol, place, body.facts.shapes.get(target, ()), value, value_type)
+        _check_copy(body, symbol, place, body.facts.shapes.get(target, ()), value, value_type)
         return
-    _assign_number(body, statement, place, value_type)
+    _check_assigned_number(body, statement, place, value_type)
 
 
-def _integer_advice(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
+def _advise_integer(body: BodyContext, statement: s.Assign, kind: ExprType | None) -> str:
     """Advise how to define an unknown name that is given an integer; empty if it may be a real."""
     value, kinds = statement.value, {kind}
     if isinstance(value, s.Binary) and value.op == "/" and kind is not Kind.REAL:
         kinds = {body.facts.types.get(value.left), body.facts.types.get(value.right)}
         value = replace(value, op="//")
-    first = shown(value) if statement.op == "=" else "0"
-    advice = f"define it first, such as `local {shown(statement.target)}: int = {first}`, or make it a parameter"
+    first = format_short(value) if statement.op == "=" else "0"
+    advice = f"define it first, such as `local {format_short(statement.target)}: int = {first}`, or make it a parameter"
     return advice if kinds <= {Kind.INT, Kind.STATIC} else ""
 
 
@@ -297,43 +299,45 @@ def _check_atomic(body: BodyContext, statement: s.Assign, place: ExprType) -> No
         message = "`atomic` goes with an update, such as `+=`, of one array element"
         hint = "a register takes no `atomic`: a sum over iterations goes to an array, `atomic s[0] += ...`"
         if element:
-            hint = f"it reads, modifies and writes, as `{shown(statement.target)} += ...` does; plain stores race"
+            hint = (
+                f"it reads, modifies and writes, as `{format_short(statement.target)} += ...` does; plain stores race"
+            )
         body.report(type_rules.ATOMIC, message, statement.span, hint)
 
 
-def _assign_number(body: BodyContext, statement: s.Assign, place: Kind, value_type: ExprType) -> None:
+def _check_assigned_number(body: BodyContext, statement: s.Assign, place: Kind, value_type: ExprType) -> None:
     value = statement.value
     if isinstance(value_type, ViewType):
-        message = f"`{shown(statement.target)}` is a number, and `{shown(value)}` is an array"
+        message = f"`{format_short(statement.target)}` is a number, and `{format_short(value)}` is an array"
         body.report(type_rules.ARRAY_AS_NUMBER, message, value.span)
         return
     if value_type is Kind.BOOL:
-        body.report(type_rules.CONDITION, f"`{shown(value)}` is a condition, not a value", value.span)
+        body.report(type_rules.CONDITION, f"`{format_short(value)}` is a condition, not a value", value.span)
         return
     if statement.op == "/=" and place is Kind.INT and (value_type is not Kind.REAL or is_literal(value)):
-        hint = f"write `{shown(statement.target)} = {shown(statement.target)}//{shown(value)}`"
+        hint = f"write `{format_short(statement.target)} = {format_short(statement.target)}//{format_short(value)}`"
         body.report(type_rules.INT_DIVISION, "`/=` on int data", statement.span, hint)
         return
-    _store(body, value, value_type, place, f"`{shown(statement.target)}`")
+    _check_store(body, value, value_type, place, f"`{format_short(statement.target)}`")
 
 
-def _assumed(body: BodyContext, fact: s.Fact) -> None:
+def _check_assumption(body: BodyContext, fact: s.Fact) -> None:
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
-            integral(body, a, "a part of this fact")
-            integral(body, b, "a part of this fact")
+            check_integral(body, a, "a part of this fact")
+            check_integral(body, b, "a part of this fact")
         case s.IsSquare(value=a):
-            integral(body, a, "a part of this fact")
+            check_integral(body, a, "a part of this fact")
         case _:
             type_ = type_of(body, fact)
             if type_ is not None and type_ is not Kind.BOOL:
-                message = f"`{shown(fact)}` is not a fact"
+                message = f"`{format_short(fact)}` is not a fact"
                 body.report(call_rules.BAD_FACT, message, fact.span, "compare it with something")
     body.assume(fact)
 
 
-def _loop(body: BodyContext, loop: s.Loop) -> None:
-    kinds = [integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
+def _check_loop(body: BodyContext, loop: s.Loop) -> None:
+    kinds = [check_integral(body, bound, "a loop's bound") for bound in (loop.lo, loop.hi)]
     if loop.step is not None:
         check_step(body, loop.step)
     with body.block():
@@ -343,11 +347,11 @@ def _loop(body: BodyContext, loop: s.Loop) -> None:
         check_block(body, loop.body)
 
 
-def _if(body: BodyContext, statement: s.If) -> None:
+def _check_if(body: BodyContext, statement: s.If) -> None:
     with body.block():
         for branch in statement.branches:
             if branch.condition is not None:
-                condition(body, branch.condition)
+                check_condition(body, branch.condition)
             with body.block(branch.condition):
                 check_block(body, branch.body)
             if branch.condition is not None:

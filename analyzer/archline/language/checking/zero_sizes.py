@@ -12,10 +12,10 @@ from contextlib import suppress
 
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import stated_least
-from archline.expr.values import evaluate_static, holds
+from archline.expr.tree import stated_minima
+from archline.expr.values import evaluate_fact, evaluate_static
 from archline.language import syntax as s
-from archline.language.call_graph import components
+from archline.language.call_graph import find_components
 from archline.language.checking.context import CallSite
 from archline.language.checking.points import BoundedVariable, Frame, Free, LetDefinition, Opaque, Requirement
 from archline.language.model import Signature
@@ -36,17 +36,17 @@ def derive_zero_facts(
         callees.setdefault(site.caller, {})[site.callee] = None
     facts: dict[s.Algorithm, dict[str, s.Fact]] = {}
     for site in sites:
-        circle = components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
+        circle = find_components(lambda algorithm: callees.get(algorithm, ()), site.callee)[-1]
         # A call that every run makes ends nowhere.
         always = tuple(part for part in site.caller.body if isinstance(part, s.Simple) and site.caller is site.callee)
         if site.caller not in circle or site.callee.grid or site.call in s.nodes(always):
             continue
-        decided = {*stated_least(site.callee.where), *facts.get(site.callee, ())}
+        decided = {*stated_minima(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
             least = signatures[site.callee].at_least[name]
             zero = b.binary("==", value, b.number(0))
             if least > 0 and name not in decided and may_pass(site, zero, site.callee.where):
-                fact = replace(*b.least((name,), 0), span=site.call.span)
+                fact = replace(*b.lower_bound_facts((name,), 0), span=site.call.span)
                 facts.setdefault(site.callee, {})[name] = fact
     return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
 
@@ -100,7 +100,7 @@ def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Poin
     with suppress(EvaluationError):
         match frame:
             case Requirement(fact=fact, truth=truth):
-                if holds(fact, point) in (truth, None):
+                if evaluate_fact(fact, point) in (truth, None):
                     yield point
             case Free(least=least):
                 low = -NEIGHBOURS if least is None else least
@@ -125,7 +125,7 @@ def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool
     for name, value in site.sizes.items():
         with suppress(EvaluationError):
             sizes[name] = evaluate_static(value, point)
-    return all(holds(fact, sizes) is not False for fact in where)
+    return all(evaluate_fact(fact, sizes) is not False for fact in where)
 
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:

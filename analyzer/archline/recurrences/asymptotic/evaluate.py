@@ -13,8 +13,8 @@ from fractions import Fraction
 from typing import Any, TypeAlias
 
 from archline.algebra.evaluate.formulas import (
-    EXACT,
-    WIDE,
+    BALL_ARITHMETIC,
+    EXACT_ARITHMETIC,
     Arithmetic,
     Code,
     EvaluationRefusedError,
@@ -36,7 +36,7 @@ class CompiledCase:
     value: Code
 
 
-LIMIT = 100_000
+MAX_EVALUATED_SIZES = 100_000
 """The maximum number of sizes at which functions are evaluated for one value."""
 Key: TypeAlias = tuple[Any, ...]
 
@@ -45,14 +45,14 @@ def evaluate(
     problem: RealRecurrence,
     point: Mapping[str, int | Fraction | float],
     *,
-    limit: int = LIMIT,
+    limit: int = MAX_EVALUATED_SIZES,
 ) -> Fraction | float:
     """Return the value of the asked function where the point gives its parameters and every symbol.
 
     It is exact where rationals suffice. A float that is too large for its kind is infinite. Raises
     EvaluationRefusedError.
     """
-    for arithmetic in (EXACT, WIDE):
+    for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
             value = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
             return arithmetic.plain(value)
@@ -77,17 +77,17 @@ _Entry: TypeAlias = tuple[Key, str, tuple[Number, ...], _Waiting | None]
 Bases: TypeAlias = list[tuple[tuple[Code, ...], Code]]
 
 
-def _compiled(
+def _compile_definition(
     definition: RealDefinition, compiler: FormulaCompiler
 ) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
     bases = [
         (tuple(compiler.compile(argument) for argument in base.arguments), compiler.compile(base.value))
         for base in definition.bases
     ]
-    return definition, bases, tuple(_compiled_case(case, compiler) for case in definition.cases)
+    return definition, bases, tuple(_compile_case(case, compiler) for case in definition.cases)
 
 
-def _compiled_case(case: EquationCase, compiler: FormulaCompiler) -> CompiledCase:
+def _compile_case(case: EquationCase, compiler: FormulaCompiler) -> CompiledCase:
     value, calls = compiler.compile(case.value), tuple(compiler.calls)
     return CompiledCase(None if case.condition is None else compiler.condition(case.condition), calls, value)
 
@@ -102,21 +102,21 @@ class Evaluator:
         arithmetic: Arithmetic,
         *,
         exact_logs: bool = False,
-        limit: int = LIMIT,
+        limit: int = MAX_EVALUATED_SIZES,
     ) -> None:
         self._arithmetic = arithmetic
         self._limit = limit
         self._asked = problem.asked
         self._names = frozenset(definition.name for definition in problem.definitions)
         compiler = FormulaCompiler(arithmetic, self._names, exact_logs)
-        self._compiled = [_compiled(definition, compiler) for definition in problem.definitions]
+        self._compiled = [_compile_definition(definition, compiler) for definition in problem.definitions]
         self._count = 0
-        self.give(symbols)
+        self.set_symbols(symbols)
 
-    def give(self, symbols: Mapping[str, int | Fraction | float]) -> None:
+    def set_symbols(self, symbols: Mapping[str, int | Fraction | float]) -> None:
         """Set the values of the symbols, which discards all cached values."""
         self._symbols = {name: self._arithmetic.number(value) for name, value in symbols.items()}
-        self._functions = {d.name: self._function(d, bases, cases) for d, bases, cases in self._compiled}
+        self._functions = {d.name: self._build_function(d, bases, cases) for d, bases, cases in self._compiled}
         self._known: dict[Key, Number] = {}
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
@@ -129,20 +129,22 @@ class Evaluator:
     def of(self, function: str, *sizes: int | Fraction | float) -> Number:
         """Return the value of a function of the system at sizes. Raises as `at` does."""
         self._count = 0
-        return self._value(function, tuple(self._arithmetic.number(size) for size in sizes))
+        return self._compute_value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
-    def _function(self, definition: RealDefinition, compiled: Bases, cases: tuple[CompiledCase, ...]) -> _Function:
+    def _build_function(
+        self, definition: RealDefinition, compiled: Bases, cases: tuple[CompiledCase, ...]
+    ) -> _Function:
         bases = [(tuple(x(self._symbols, []) for x in sizes), value(self._symbols, [])) for sizes, value in compiled]
         bases.sort(key=lambda pair: [float(threshold) for threshold in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
             number = self._arithmetic.number
-            size = number(default_base(definition, self._names))
+            size = number(find_default_base(definition, self._names))
             bases = [((size,) * len(definition.parameters), number(1))]
         return _Function(definition.parameters, tuple(bases), cases)
 
-    def _value(self, function: str, sizes: tuple[Number, ...]) -> Number:
+    def _compute_value(self, function: str, sizes: tuple[Number, ...]) -> Number:
         values = self._known
-        first = self._key(function, sizes)
+        first = self._make_key(function, sizes)
         # An open entry waits for its calls, which are above it on the stack.
         stack: list[_Entry] = [(first, function, sizes, None)]
         open_: set[Key] = set()
@@ -155,16 +157,16 @@ class Evaluator:
             elif key not in values:
                 if key in open_:
                     raise EvaluationRefusedError(f"`{name}` calls itself at the same size")
-                entries = self._entered(key, name, at)
+                entries = self._schedule_calls(key, name, at)
                 open_.add(key)
                 stack.extend(entries)
         return values[first]
 
-    def _key(self, function: str, sizes: tuple[Number, ...]) -> Key:
+    def _make_key(self, function: str, sizes: tuple[Number, ...]) -> Key:
         key_of = self._arithmetic.key
         return (function, key_of(sizes[0])) if len(sizes) == 1 else (function, *map(key_of, sizes))
 
-    def _entered(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
+    def _schedule_calls(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
         """Store a base value, or return the entries to evaluate: the function's calls, above the function itself."""
         self._count += 1
         if self._count > self._limit:
@@ -186,11 +188,11 @@ class Evaluator:
         calls: list[_Entry] = []
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])
-            calls.append((self._key(callee, sizes), callee, sizes, None))
+            calls.append((self._make_key(callee, sizes), callee, sizes, None))
         return [(key, name, at, (case, environment, [entry[0] for entry in calls])), *calls]
 
 
-def default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
+def find_default_base(definition: RealDefinition, functions: frozenset[str]) -> int:
     """Return the size up to which a function without a base value is 1: roots of sizes above 1 never reach 1."""
     arguments = [
         argument

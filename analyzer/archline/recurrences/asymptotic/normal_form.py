@@ -7,13 +7,13 @@ from typing import TypeVar
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.expr import build
-from archline.growth.normal_form import constant, expand
+from archline.growth.normal_form import evaluate_constant, expand
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.printer import format_expression
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.asymptotic.evaluate import default_base
+from archline.recurrences.asymptotic.evaluate import find_default_base
 from archline.recurrences.asymptotic.problem import RealDefinition
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
@@ -42,11 +42,11 @@ class TermReader:
             rational = coefficient.is_rational
             terms: Terms = (GrowthTerm(coefficient.rational if rational else fmpq(coefficient.sign()), exact=rational),)
             for factor, exponent in product.powers.items():
-                terms = multiply_terms(terms, self._raised(factor.expr, exponent))
+                terms = multiply_terms(terms, self._read_power(factor.expr, exponent))
             read_terms += terms
         return collect_terms(read_terms)
 
-    def _raised(self, base: s.Expr, exponent: Constant) -> Terms:
+    def _read_power(self, base: s.Expr, exponent: Constant) -> Terms:
         """Return a power of an expression that is not itself a product of powers."""
         match base:
             case s.Name(id=name) if name == self._size:
@@ -54,7 +54,7 @@ class TermReader:
             case s.Name(id=name):
                 terms: Terms = (GrowthTerm(fmpq(1), symbols=((name, fmpq(1)),)),)
             case s.Call(function=function, arguments=arguments):
-                terms = self._call(base, function, arguments)
+                terms = self._read_call(base, function, arguments)
             case s.Binary(op="+" | "-" | "*" | "/") | s.Unary():
                 terms = self.read(base)
             case s.Binary(op="^", right=varying):
@@ -79,18 +79,18 @@ class TermReader:
                 expanded = multiply_terms(expanded, terms)
             return expanded
         if exponent < 0:
-            _no_difference(terms)
+            _reject_difference(terms)
         return _representative_terms(tuple(term.to_the(exponent) for term in _leading_terms(terms)))
 
-    def _call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
+    def _read_call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
         read_arguments = [self.read(argument) for argument in arguments]
         match function, read_arguments:
             case "log2", [terms]:
-                return self._log(terms)
+                return self._read_logarithm(terms)
             case "log", [terms]:
-                return _representative_terms(self._log(terms))
+                return _representative_terms(self._read_logarithm(terms))
             case "min", _:
-                return self._least(read_arguments)
+                return self._read_minimum(read_arguments)
             case "max", _:
                 return _representative_terms(tuple(term for terms in read_arguments for term in _leading_terms(terms)))
             case "ceil", [terms]:
@@ -99,17 +99,17 @@ class TermReader:
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: {function} is not treated")
 
-    def _log(self, terms: Terms) -> Terms:
+    def _read_logarithm(self, terms: Terms) -> Terms:
         """Return the logarithm of a sum; its growth is that of the logarithm of the fastest term.
 
         It is exact for the size and for its logarithm: log2(2 + n^2) is not 2*log2(2 + n).
         """
-        _no_difference(terms)
+        _reject_difference(terms)
         term, *rest = _leading_terms(terms)
         if rest or (term.symbols and term.varies):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
-            return self._log_of_symbols(term)
+            return self._read_symbol_logarithm(term)
         if not term.varies:
             return (GrowthTerm(fmpq(1), exact=False),)
         place, first = next((place, exponent) for place, exponent in enumerate(term.powers) if exponent)
@@ -119,13 +119,13 @@ class TermReader:
         alone = terms == (GrowthTerm(fmpq(1), power(place)),)
         return (GrowthTerm(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
 
-    def _log_of_symbols(self, term: GrowthTerm) -> Terms:
+    def _read_symbol_logarithm(self, term: GrowthTerm) -> Terms:
         if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
             raise OutOfReachError("a logarithm of several symbols")
         ((name, power),) = term.symbols
         return (GrowthTerm(power, symbols=((f"log2({name})", fmpq(1)),), exact=term.coefficient == power == 1),)
 
-    def _least(self, alternatives: list[Terms]) -> Terms:
+    def _read_minimum(self, alternatives: list[Terms]) -> Terms:
         minimal: GrowthTerm | None = None
         for terms in alternatives:
             term, *rest = _leading_terms(terms)
@@ -137,7 +137,7 @@ class TermReader:
         return _representative_terms((minimal,))
 
 
-def _no_difference(terms: Terms) -> None:
+def _reject_difference(terms: Terms) -> None:
     """Raise OutOfReachError if a minus sign may make a sum 0."""
     if any(term.coefficient < 0 for term in terms):
         raise OutOfReachError("a function of a difference")
@@ -236,7 +236,7 @@ class Alternative:
         return Alternative(tuple((scale(weight), call) for weight, call in self.calls), tuple(map(scale, self.amounts)))
 
 
-def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = False) -> tuple[Alternative, ...]:
+def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool = False) -> tuple[Alternative, ...]:
     """Return the alternatives whose maximum a value is: maxima with calls are split, with `amounts` all maxima.
 
     Raises OutOfReachError if the recurrence is not linear.
@@ -248,11 +248,11 @@ def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = 
     def read(part: s.Expr) -> tuple[Alternative, ...]:
         match part:
             case s.Call(function="max", arguments=arguments) if amounts or is_recursive(part):
-                return _limited(tuple(alternative for argument in arguments for alternative in read(argument)))
+                return _limit_branches(tuple(alternative for argument in arguments for alternative in read(argument)))
             case _ if not is_recursive(part):
                 return (Alternative((), (part,)),)
             case s.Binary(op="+", left=left, right=right):
-                return _limited(tuple(a.plus(b) for a in read(left) for b in read(right)))
+                return _limit_branches(tuple(a.plus(b) for a in read(left) for b in read(right)))
             case s.Binary(op="-", left=left, right=right) if not is_recursive(right):
                 less = Alternative((), (s.Unary("-", right, span=right.span),))
                 return tuple(alternative.plus(less) for alternative in read(left))
@@ -273,23 +273,23 @@ def alternatives_of(expr: s.Expr, functions: frozenset[str], *, amounts: bool = 
     return read(expr)
 
 
-def branches_of(definition: RealDefinition, functions: frozenset[str]) -> Branches:
+def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Branches:
     """Return the sums whose maximum a definition is; `functions` are the system's. Raises OutOfReachError."""
     ((case,), (size,)) = (definition.cases, definition.parameters)
     read = TermReader(size).read
 
     def build_sum(alternative: Alternative) -> CallSum:
         calls = tuple(
-            WeightedCall(call.function, term, argument_of(call.arguments[0], size))
+            WeightedCall(call.function, term, read_argument(call.arguments[0], size))
             for weight, call in alternative.calls
             for term in ((GrowthTerm(fmpq(1)),) if weight is None else read(weight))
         )
-        return CallSum(gathered_calls(calls), collect_terms(term for x in alternative.amounts for term in read(x)))
+        return CallSum(merge_calls(calls), collect_terms(term for x in alternative.amounts for term in read(x)))
 
-    return tuple(map(build_sum, alternatives_of(case.value, functions, amounts=True)))
+    return tuple(map(build_sum, read_alternatives(case.value, functions, amounts=True)))
 
 
-def argument_of(expr: s.Expr, size: str) -> Argument:
+def read_argument(expr: s.Expr, size: str) -> Argument:
     """Return the size of a call as a part, a root or a shift of `size`. Raises OutOfReachError."""
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
@@ -313,13 +313,13 @@ def argument_of(expr: s.Expr, size: str) -> Argument:
 T = TypeVar("T")
 
 
-def _limited(branches: tuple[T, ...]) -> tuple[T, ...]:
+def _limit_branches(branches: tuple[T, ...]) -> tuple[T, ...]:
     if len(branches) > MAX_BRANCHES:
         raise OutOfReachError("the maxima in it have too many alternatives")
     return branches
 
 
-def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
+def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     """Merge the calls of one function at one size whose weights are of a kind."""
     if len(calls) > MAX_CALLS:
         raise OutOfReachError("it has too many recursive calls")
@@ -333,9 +333,9 @@ def gathered_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     )
 
 
-def base_number(expr: s.Expr) -> fmpq:
+def read_base_size(expr: s.Expr) -> fmpq:
     """Return the argument of a base value. Raises OutOfReachError if it is not rational."""
-    value = constant(expr)
+    value = evaluate_constant(expr)
     if value is None or not value.is_rational:
         raise OutOfReachError("a base value at a size that is not a rational number")
     return value.rational
@@ -361,12 +361,12 @@ class InitialValues:
         return self.values[-1][0]
 
 
-def bases_of(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
+def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -> InitialValues:
     """Return the base values of a function of one size. Raises OutOfReachError if one is negative or not a number."""
     size = definition.parameters[0]
-    values = [(base_number(base.arguments[0]), TermReader(size).read(base.value)) for base in definition.bases]
+    values = [(read_base_size(base.arguments[0]), TermReader(size).read(base.value)) for base in definition.bases]
     if not values:
-        values = [(fmpq(default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
+        values = [(fmpq(find_default_base(definition, functions)), (GrowthTerm(fmpq(1)),))]
     values.sort(key=lambda pair: pair[0])
     for _, terms in values:
         if any(term.coefficient < 0 for term in terms):
@@ -382,21 +382,23 @@ def bases_of(definition: RealDefinition, functions: frozenset[str]) -> InitialVa
 System = Mapping[str, Branches]
 
 
-def callees(branches: Branches) -> frozenset[str]:
+def find_callees(branches: Branches) -> frozenset[str]:
     """Return the names of the functions that the branches call."""
     return frozenset(call.function for branch in branches for call in branch.calls)
 
 
-def components(system: System, asked: str) -> list[frozenset[str]]:
+def group_functions(system: System, asked: str) -> list[frozenset[str]]:
     """Return groups of mutually recursive functions, callees first; only what `asked` leads to."""
-    return [frozenset(group) for group in call_graph.components(lambda name: sorted(callees(system[name])), asked)]
+    return [
+        frozenset(group) for group in call_graph.find_components(lambda name: sorted(find_callees(system[name])), asked)
+    ]
 
 
-def written_out(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:
+def inline_functions(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:
     """Inline every function of a group, except the target, that does not call itself."""
     remaining = {name: system[name] for name in sorted(group)}
     while True:
-        name = next((f for f in remaining if f != target and f not in callees(remaining[f])), None)
+        name = next((f for f in remaining if f != target and f not in find_callees(remaining[f])), None)
         if name is None:
             return remaining
         body = remaining.pop(name)
@@ -411,12 +413,12 @@ def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
         expanded = [CallSum(rest, branch.terms)]
         for call in branch.calls:
             if call.function == name:
-                expanded = [_joined(partial, call, part) for partial in expanded for part in body]
+                expanded = [_inline_call(partial, call, part) for partial in expanded for part in body]
         inlined.extend(expanded)
-    return _limited(tuple(inlined))
+    return _limit_branches(tuple(inlined))
 
 
-def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
+def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
         WeightedCall(
             inner.function,
@@ -425,9 +427,9 @@ def _joined(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
         )
         for inner in body.calls
     )
-    terms = at_argument(body.terms, call.argument)
+    terms = substitute_argument(body.terms, call.argument)
     return CallSum(
-        gathered_calls(branch.calls + calls),
+        merge_calls(branch.calls + calls),
         collect_terms((*branch.terms, *(call.weight.times(term) for term in terms))),
     )
 
@@ -451,12 +453,12 @@ def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
     raise OutOfReachError("functions that call each other with weights that vary")
 
 
-def at_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
+def substitute_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
     """Return the terms at another size: exactly if that is simple, else in growth, which requires positive terms."""
-    return collect_terms(_at(term, argument) for term in terms)
+    return collect_terms(_substitute_argument(term, argument) for term in terms)
 
 
-def _at(term: GrowthTerm, argument: Argument) -> GrowthTerm:
+def _substitute_argument(term: GrowthTerm, argument: Argument) -> GrowthTerm:
     if argument.is_same or not term.varies:
         return term
     plain = len(term.powers) == 1 and term.power.is_rational
@@ -469,7 +471,7 @@ def _at(term: GrowthTerm, argument: Argument) -> GrowthTerm:
     return replace(term, exact=False)
 
 
-def matrix_of(system: System) -> tuple[list[list[fmpq]], fmpq]:
+def build_call_matrix(system: System) -> tuple[list[list[fmpq]], fmpq]:
     """Return the matrix of numbers of calls between functions, and their common share. Raises OutOfReachError."""
     names = list(system)
     shares = {call.argument for branches in system.values() for branch in branches for call in branch.calls}

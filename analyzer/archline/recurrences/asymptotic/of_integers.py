@@ -27,19 +27,19 @@ from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.prove.prover import never_negative
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
-from archline.expr.tree import defined_sizes, substituted
+from archline.expr.tree import defined_sizes, substitute_names
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.asymptotic.normal_form import Argument
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
-from archline.recurrences.closed.levels import maximum_of, step_of
-from archline.recurrences.exact.transitions import Transition, steps_of
-from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, by_call, calls
+from archline.recurrences.closed.levels import read_level_step, split_maximum
+from archline.recurrences.exact.transitions import Transition, build_steps
+from archline.recurrences.model import Decision, Equation, IntegerRecurrence, SizeFunction, find_calls, split_by_call
 
-Added = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
+ForcingGrowth = Callable[[Poly, Facts], tuple[s.Expr | None, s.Expr | None]]
 """Computes expressions whose O and Omega an amount is where some facts hold, each None if unknown."""
-NAME = "T"
+FUNCTION_NAME = "T"
 
 
 @record
@@ -54,11 +54,14 @@ class BoundingSum:
         sizes = (
             build.binary("-", build.name(size), build.number(-argument.offset))
             if argument.ratio == 1
-            else times(argument.ratio, build.name(size))
+            else build_multiple(argument.ratio, build.name(size))
             for argument, _ in self.calls
         )
-        parts = [times(weight, build.call(NAME, value)) for (_, weight), value in zip(self.calls, sizes, strict=True)]
-        return _sum([*parts, *([] if self.added is None else [self.added])])
+        parts = [
+            build_multiple(weight, build.call(FUNCTION_NAME, value))
+            for (_, weight), value in zip(self.calls, sizes, strict=True)
+        ]
+        return _build_sum([*parts, *([] if self.added is None else [self.added])])
 
     def below(self, rival: BoundingSum) -> bool:
         """Test whether the sum is evidently at most another one, by comparing weights of calls and added costs."""
@@ -68,7 +71,7 @@ class BoundingSum:
 
 
 @record(eq=False)
-class OneSide:
+class OneSidedRecurrence:
     """A one-sided bound of a recursive function over real sizes, as a recurrence of `size`.
 
     Raises OutOfReachError, with the reason, if the function has no such form.
@@ -76,7 +79,7 @@ class OneSide:
 
     recurrence: IntegerRecurrence
     upper: bool
-    added: Added
+    added: ForcingGrowth
 
     @property
     def _function(self) -> SizeFunction:
@@ -102,10 +105,10 @@ class OneSide:
         size, other_sizes = self.size, [name for name in self._function.least if name != self.size]
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
-        branches = list(dict.fromkeys(map(self._branch, beyond)))
-        value = self._most(branches) if self.upper else self._least(branches).expression(size)
-        base = BaseValue((build.ONE,), self._base(steps) if other_sizes else build.ONE)
-        return RealRecurrence((RealDefinition(NAME, (size,), (EquationCase(value),), (base,)),))
+        branches = list(dict.fromkeys(map(self._build_branch, beyond)))
+        value = self._build_maximum(branches) if self.upper else self._select_minimum(branches).expression(size)
+        base = BaseValue((build.ONE,), self._build_base_value(steps) if other_sizes else build.ONE)
+        return RealRecurrence((RealDefinition(FUNCTION_NAME, (size,), (EquationCase(value),), (base,)),))
 
     @cached_property
     def _steps(self) -> list[Transition]:
@@ -113,36 +116,40 @@ class OneSide:
         foreign = self.recurrence.foreign(self.upper)
         try:
             return [
-                step for equation in function.equations for step in steps_of(equation, self.upper, self._rank, foreign)
+                step
+                for equation in function.equations
+                for step in build_steps(equation, self.upper, self._rank_sum, foreign)
             ]
         except TooComplexError as problem:
             raise OutOfReachError(str(problem)) from None
 
-    def _rank(self, value: Poly) -> tuple[Fraction, str]:
+    def _rank_sum(self, value: Poly) -> tuple[Fraction, str]:
         """Rank a sum, where one of several suffices as a bound, by the shares of the size in its calls, then text."""
         total = Fraction(0)
-        for call in calls(value):
-            linear = _linear(call.arguments[self._function.parameters.index(self.size)], self.size)
+        for call in find_calls(value):
+            linear = _read_linear(call.arguments[self._function.parameters.index(self.size)], self.size)
             total += Fraction(0) if linear is None else Fraction(int(linear[0].p), int(linear[0].q))
         return total, value.key
 
-    def _branch(self, step: Transition) -> BoundingSum:
+    def _build_branch(self, step: Transition) -> BoundingSum:
         if step.data:
             raise OutOfReachError("its calls or costs depend on data")
         weights: dict[Argument, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
                 raise OutOfReachError("the number of recursive calls depends on its sizes")
-            argument = self._called(call)
+            argument = self._read_argument(call)
             weights[argument] = weights.get(argument, fmpq(0)) + factor.constant_term
         ordered = sorted(weights.items(), key=lambda pair: (pair[0].ratio, pair[0].offset))
-        return BoundingSum(tuple((argument, weight) for argument, weight in ordered if weight), self._grown(step))
+        return BoundingSum(
+            tuple((argument, weight) for argument, weight in ordered if weight), self._bound_forcing(step)
+        )
 
-    def _called(self, call: a.Applied) -> Argument:
+    def _read_argument(self, call: a.Applied) -> Argument:
         (size_of_call,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
-        linear = _linear(size_of_call, self.size)
+        linear = _read_linear(size_of_call, self.size)
         if linear is not None:
             ratio, offset = linear
             if 0 < ratio < 1:
@@ -154,7 +161,7 @@ class OneSide:
             f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
         )
 
-    def _grown(self, step: Transition) -> s.Expr | None:
+    def _bound_forcing(self, step: Transition) -> s.Expr | None:
         if not step.forcing:
             return None
         above, below = self.added(step.forcing, step.facts)
@@ -165,30 +172,30 @@ class OneSide:
             raise OutOfReachError("the growth of its non-recursive cost is unknown")
         return growth
 
-    def _most(self, branches: Sequence[BoundingSum]) -> s.Expr:
+    def _build_maximum(self, branches: Sequence[BoundingSum]) -> s.Expr:
         needed = [x for x in branches if not any(x != y and x.below(y) for y in branches)]
         values = [x.expression(self.size) for x in needed]
         return values[0] if len(values) == 1 else build.call("max", *values)
 
     @staticmethod
-    def _least(branches: Sequence[BoundingSum]) -> BoundingSum:
+    def _select_minimum(branches: Sequence[BoundingSum]) -> BoundingSum:
         smallest = next((branch for branch in branches if all(map(branch.below, branches))), None)
         if smallest is None:
             raise OutOfReachError("its cases have different recursive calls and costs")
         return smallest
 
-    def _base(self, steps: Iterable[Transition]) -> s.Expr:
+    def _build_base_value(self, steps: Iterable[Transition]) -> s.Expr:
         """Return the growth, in the other sizes, of the function at sizes up to a constant."""
         bounded = [step for step in steps if step.facts.bounds[self.size].most is not None]
         if not self.upper:
             bounded = [step for step in bounded if not step.calls]
-        growths = [self._grown(step) for step in bounded]
+        growths = [self._bound_forcing(step) for step in bounded]
         # A size between 1 and a constant has the growth of 1.
         unit_size = {self.size: build.ONE}
-        plain = list(dict.fromkeys(substituted(growth, unit_size) for growth in growths if growth is not None))
+        plain = list(dict.fromkeys(substitute_names(growth, unit_size) for growth in growths if growth is not None))
         if not plain or (not self.upper and (len(plain) > 1 or None in growths)):
             return build.ONE
-        return _sum(plain)
+        return _build_sum(plain)
 
     def positive_from(self) -> int | None:
         """Return the size from which on the function is at least 1, proved by induction; None if unproved.
@@ -201,9 +208,9 @@ class OneSide:
         if None in leaves:
             return None
         start = max([self._function.least[size], 1, *(size_ + 1 for size_ in leaves if size_ is not None)])
-        return start if all(self._calls_from(step, start) for step in open_ if step.calls) else None
+        return start if all(self._calls_itself_from(step, start) for step in open_ if step.calls) else None
 
-    def _calls_from(self, step: Transition, least: int) -> bool:
+    def _calls_itself_from(self, step: Transition, least: int) -> bool:
         """Test whether a step at a size of at least `least` calls itself at such a size too."""
         place = self._function.parameters.index(self.size)
         facts = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
@@ -213,7 +220,7 @@ class OneSide:
         )
 
 
-def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
+def _read_linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
     """Return r and c of a value r*n + c, or None if it has no such form; c is None if it is rounded."""
     ratio, offset, rounded = fmpq(0), fmpq(0), False
     for monomial, coefficient in value.terms.items():
@@ -223,7 +230,7 @@ def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
             case ((Symbol(name=name), 1),) if name == size:
                 ratio += coefficient
             case ((a.Floor(argument=argument, modulus=modulus), 1),) if modulus.is_constant:
-                inner = _linear(argument, size)
+                inner = _read_linear(argument, size)
                 if inner is None:
                     return None
                 ratio, rounded = ratio + coefficient * inner[0] / modulus.constant_term, True
@@ -232,37 +239,39 @@ def _linear(value: Poly, size: str) -> tuple[fmpq, fmpq | None] | None:
     return ratio, None if rounded else offset
 
 
-def _sum(parts: Sequence[s.Expr]) -> s.Expr:
+def _build_sum(parts: Sequence[s.Expr]) -> s.Expr:
     return reduce(lambda left, right: build.binary("+", left, right), parts) if parts else build.ZERO
 
 
-def times(weight: fmpq, value: s.Expr) -> s.Expr:
+def build_multiple(weight: fmpq, value: s.Expr) -> s.Expr:
     """Return a multiple of an expression."""
     return value if weight == 1 else build.binary("*", build.number(weight), value)
 
 
-def over_reals(function: SizeFunction, upper: bool, added: Added, facts: Sequence[s.Fact]) -> RealRecurrence:
+def build_real_recurrence(
+    function: SizeFunction, upper: bool, added: ForcingGrowth, facts: Sequence[s.Fact]
+) -> RealRecurrence:
     """Return the recurrence of an upper or lower bound, at sizes where the facts hold. Raises OutOfReachError."""
-    cases = tuple(_case(function, equation, upper, added) for equation in function.equations)
+    cases = tuple(_build_case(function, equation, upper, added) for equation in function.equations)
     names = frozenset(function.parameters)
-    domain = tuple(fact for fact in (*facts, *_least(function)) if s.names((fact,)) <= names)
-    return RealRecurrence((RealDefinition(NAME, function.parameters, cases),), domain)
+    domain = tuple(fact for fact in (*facts, *_iterate_defined_sizes(function)) if s.names((fact,)) <= names)
+    return RealRecurrence((RealDefinition(FUNCTION_NAME, function.parameters, cases),), domain)
 
 
-def _least(function: SizeFunction) -> Iterator[s.Fact]:
+def _iterate_defined_sizes(function: SizeFunction) -> Iterator[s.Fact]:
     """Iterate over the facts that sizes which other sizes define are at least 1."""
     for name, expr in defined_sizes(function.where):
         if name not in function.parameters:
             yield build.binary(">=", expr, build.ONE)
 
 
-def _case(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> EquationCase:
-    conditions = [_condition(decision, function) for decision in equation.decisions if decision.taken]
+def _build_case(function: SizeFunction, equation: Equation, upper: bool, added: ForcingGrowth) -> EquationCase:
+    conditions = [_read_condition(decision, function) for decision in equation.decisions if decision.taken]
     condition = reduce(lambda x, y: build.binary("and", x, y), conditions) if conditions else None
-    return EquationCase(_value(function, equation, upper, added), condition)
+    return EquationCase(_build_value(function, equation, upper, added), condition)
 
 
-def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
+def _read_condition(decision: Decision, function: SizeFunction) -> s.Expr:
     condition = decision.condition
     if not s.names(condition) <= frozenset(function.parameters):
         raise OutOfReachError("one of its guards depends on data, not only on sizes")
@@ -273,11 +282,11 @@ def _condition(decision: Decision, function: SizeFunction) -> s.Expr:
             return condition
 
 
-def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added) -> s.Expr:
+def _build_value(function: SizeFunction, equation: Equation, upper: bool, added: ForcingGrowth) -> s.Expr:
     """Return the cost that a case adds, and its call: both parts of a maximum from above, the call's from below."""
-    value, alternative = maximum_of(equation.value)
-    rest, _ = by_call(value)
-    if calls(rest):
+    value, alternative = split_maximum(equation.value)
+    rest, _ = split_by_call(value)
+    if find_calls(rest):
         raise OutOfReachError("the cost of a recursive call is inside another expression")
     parts: list[s.Expr] = []
     for amount in (rest, alternative):
@@ -286,12 +295,12 @@ def _value(function: SizeFunction, equation: Equation, upper: bool, added: Added
             if growth is None:
                 raise OutOfReachError("the growth of its non-recursive cost is unknown")
             parts.append(growth)
-    step = step_of(function, equation) if equation.recursive else None
+    step = read_level_step(function, equation) if equation.recursive else None
     if equation.recursive and (step is None or step.counted):
         raise OutOfReachError("its calls do not multiply all sizes by constants")
     if step is not None:
         arguments = {name: build.number(value.constant_term) for name, value in step.given.items()}
-        arguments |= {name: times(factor, build.name(name)) for name, factor in step.factors.items()}
+        arguments |= {name: build_multiple(factor, build.name(name)) for name, factor in step.factors.items()}
         sizes = (arguments[name] for name in function.parameters)
-        parts.append(times(step.weight, build.call(NAME, *sizes)))
-    return _sum(parts)
+        parts.append(build_multiple(step.weight, build.call(FUNCTION_NAME, *sizes)))
+    return _build_sum(parts)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from archline.expr.build import joined
-from archline.expr.tree import Source, Span, structure
+from archline.expr.build import join_conditions
+from archline.expr.tree import Source, Span, structural_key
 from archline.language import syntax as s
 from archline.language.builder import INTRINSICS, RESERVED
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
@@ -76,7 +76,7 @@ TOO_LONG = Rule("AL476", "recurrence too long", "The text of a recurrence has at
 
 
 T = TypeVar("T")
-NAME = "<recurrence>"
+SOURCE_NAME = "<recurrence>"
 MAX_LENGTH = 20_000
 _HEAD = re.compile(r"\s*([A-Za-z_]\w*)\s*\(")
 _WHEN = re.compile(r"\bwhen\b")
@@ -119,20 +119,20 @@ class _Reader:
     def __init__(self, text: str) -> None:
         # A newline or a tab in the text stands for a space.
         self._text = re.sub(r"\s", " ", text)
-        self._source = Source(NAME, self._text)
+        self._source = Source(SOURCE_NAME, self._text)
         self._drafts: dict[str, _Draft] = {}
         self._values: list[tuple[s.Call, s.Expr, Span]] = []
         self._current: _Draft | None = None
 
     def read(self) -> RealRecurrence:
         if len(self._text) > MAX_LENGTH:
-            raise error(TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=NAME)
-        for piece in self._pieces():
-            self._piece(piece)
+            raise error(TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=SOURCE_NAME)
+        for piece in self._iterate_pieces():
+            self._read_piece(piece)
         if not self._drafts:
-            raise self._no_definition()
+            raise self._make_definition_error()
         for call, value, span in self._values:
-            self._base(call, value, span)
+            self._read_base(call, value, span)
         for draft in self._drafts.values():
             self._check(draft)
         drafts = self._drafts.values()
@@ -140,15 +140,15 @@ class _Reader:
             tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
         )
 
-    def _no_definition(self) -> ArchlineError:
+    def _make_definition_error(self) -> ArchlineError:
         hint = "write it as T(n) = 2*T(n/2) + n, T(1) = 1"
         if self._values:
             return error(NO_DEFINITION, "only values are given, no function", span=self._values[0][2], hint=hint)
-        span = self._span(0, max(1, len(self._text)))
+        span = self._make_span(0, max(1, len(self._text)))
         return error(NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
 
     # The text in pieces.
-    def _pieces(self) -> Iterator[_Piece]:
+    def _iterate_pieces(self) -> Iterator[_Piece]:
         """Iterate over the parts between commas and semicolons outside brackets, without empty ones at the very end."""
         depth, start, separator = 0, 0, ""
         for at, character in enumerate(self._text):
@@ -159,28 +159,28 @@ class _Reader:
         if self._text[start:].strip() or not separator:
             yield _Piece(start, len(self._text), separator)
 
-    def _piece(self, piece: _Piece) -> None:
-        equals = self._equals(piece)
+    def _read_piece(self, piece: _Piece) -> None:
+        equals = self._find_equals(piece)
         if equals is not None:
-            self._definition(piece, equals)
+            self._read_definition(piece, equals)
         elif self._current is None:
             raise error(
                 NO_DEFINITION,
                 "a recurrence begins with the function that it defines",
-                span=self._trimmed(piece.start, piece.end),
+                span=self._find_trimmed_span(piece.start, piece.end),
                 hint="write it as T(n) = 2*T(n/2) + n, T(1) = 1",
             )
         elif piece.separator == ",":
             raise error(
                 NO_DEFINITION,
                 "what follows a comma is neither a value, as T(1) = 1, nor a definition",
-                span=self._trimmed(piece.start, piece.end),
+                span=self._find_trimmed_span(piece.start, piece.end),
                 hint="cases are separated by `;`, facts are given by --where",
             )
         else:
-            self._case(self._current, piece.start, piece.end)
+            self._read_case(self._current, piece.start, piece.end)
 
-    def _equals(self, piece: _Piece) -> int | None:
+    def _find_equals(self, piece: _Piece) -> int | None:
         """Find the position of the `=` behind a head `NAME(...)`, if the piece begins with one."""
         head = _HEAD.match(self._text, piece.start, piece.end)
         if head is None:
@@ -195,62 +195,62 @@ class _Reader:
             return None
         return at + len(rest) - len(behind)
 
-    def _definition(self, piece: _Piece, equals: int) -> None:
-        head = self._expression(piece.start, equals)
+    def _read_definition(self, piece: _Piece, equals: int) -> None:
+        head = self._parse_expression(piece.start, equals)
         if not isinstance(head, s.Call):
-            raise self._problem(BAD_HEAD, "the left side is not a function of sizes", head)
+            raise self._make_error(BAD_HEAD, "the left side is not a function of sizes", head)
         if head.function in INTRINSICS or head.function in RESERVED:
-            raise self._problem(BAD_HEAD, f"`{head.function}` has a meaning already", head)
-        if head.arguments and all(not _names(argument) for argument in head.arguments):
-            value = self._expression(equals + 1, piece.end)
-            self._values.append((head, value, self._trimmed(piece.start, equals)))
+            raise self._make_error(BAD_HEAD, f"`{head.function}` has a meaning already", head)
+        if head.arguments and all(not _find_names(argument) for argument in head.arguments):
+            value = self._parse_expression(equals + 1, piece.end)
+            self._values.append((head, value, self._find_trimmed_span(piece.start, equals)))
             return
-        self._current = draft = _Draft(head.function, self._parameters(head), self._home(head.span))
+        self._current = draft = _Draft(head.function, self._read_parameters(head), self._relocate_span(head.span))
         if head.function in self._drafts:
             hint = f"cases follow one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
-            raise self._problem(DEFINED_TWICE, f"`{head.function}` is defined already", head, hint)
+            raise self._make_error(DEFINED_TWICE, f"`{head.function}` is defined already", head, hint)
         self._drafts[head.function] = draft
-        self._case(draft, equals + 1, piece.end)
+        self._read_case(draft, equals + 1, piece.end)
 
-    def _parameters(self, head: s.Call) -> tuple[str, ...]:
+    def _read_parameters(self, head: s.Call) -> tuple[str, ...]:
         names: list[str] = []
         for argument in head.arguments:
             if not isinstance(argument, s.Name) or argument.id == "pi":
                 hint = f"write {head.function}(n) = ..., or give a value at numbers: {head.function}(1) = 1"
-                raise self._problem(BAD_HEAD, "an argument on the left side is a name", argument, hint)
+                raise self._make_error(BAD_HEAD, "an argument on the left side is a name", argument, hint)
             if argument.id in INTRINSICS:
-                raise self._problem(BAD_HEAD, f"`{argument.id}` is a function of the language", argument)
+                raise self._make_error(BAD_HEAD, f"`{argument.id}` is a function of the language", argument)
             if argument.id in names:
-                raise self._problem(BAD_HEAD, f"`{argument.id}` stands for two arguments", argument)
+                raise self._make_error(BAD_HEAD, f"`{argument.id}` stands for two arguments", argument)
             names.append(argument.id)
         if not names:
-            raise self._problem(BAD_HEAD, f"`{head.function}` has no argument", head)
+            raise self._make_error(BAD_HEAD, f"`{head.function}` has no argument", head)
         return tuple(names)
 
-    def _case(self, draft: _Draft, start: int, end: int) -> None:
-        when = next((match for match in _WHEN.finditer(self._text, start, end) if self._outside(start, match)), None)
+    def _read_case(self, draft: _Draft, start: int, end: int) -> None:
+        when = next((match for match in _WHEN.finditer(self._text, start, end) if self._is_outside(start, match)), None)
         if draft.cases and draft.cases[-1].condition is None:
-            span = self._trimmed(start, end)
+            span = self._find_trimmed_span(start, end)
             hint = "the case before it has no `when`"
             raise error(INCOMPLETE_CASES, "this case never applies", span=span, hint=hint)
-        value = self._expression(start, when.start() if when else end)
-        facts = self._parsed(parse_facts, when.end(), end) if when else ()
-        condition = joined("and", facts) if facts else None  # type: ignore[arg-type]
+        value = self._parse_expression(start, when.start() if when else end)
+        facts = self._parse_part(parse_facts, when.end(), end) if when else ()
+        condition = join_conditions("and", facts) if facts else None  # type: ignore[arg-type]
         draft.cases.append(EquationCase(value, condition))
 
-    def _outside(self, start: int, match: re.Match[str]) -> bool:
+    def _is_outside(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]
         return sum(before.count(bracket) for bracket in "([") <= sum(before.count(bracket) for bracket in ")]")
 
-    def _base(self, call: s.Call, value: s.Expr, span: Span) -> None:
+    def _read_base(self, call: s.Call, value: s.Expr, span: Span) -> None:
         draft = self._drafts.get(call.function)
         if draft is None:
             hint = did_you_mean(call.function, self._drafts)
             raise error(NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
         if len(call.arguments) != len(draft.parameters):
-            raise error(BAD_HEAD, _count(draft), span=span)
-        at = tuple(map(structure, call.arguments))
-        if any(tuple(map(structure, base.arguments)) == at for base in draft.bases):
+            raise error(BAD_HEAD, _describe_arity(draft), span=span)
+        at = tuple(map(structural_key, call.arguments))
+        if any(tuple(map(structural_key, base.arguments)) == at for base in draft.bases):
             raise error(DEFINED_TWICE, f"`{draft.name}` has a value there already", span=span)
         draft.bases.append(BaseValue(call.arguments, value))
 
@@ -260,81 +260,83 @@ class _Reader:
             hint = "let the last case have no `when`"
             raise error(INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
         for case in draft.cases:
-            self._value(case.value)
+            self._check_value(case.value)
             if case.condition is not None:
-                self._no_calls(case.condition, "a condition")
+                self._check_no_calls(case.condition, "a condition")
         for base in draft.bases:
             for part in (*base.arguments, base.value):
-                self._value(part)
-                self._no_calls(part, "a base value")
-            parameter = next((name for name in _names(base.value) if name.id in draft.parameters), None)
+                self._check_value(part)
+                self._check_no_calls(part, "a base value")
+            parameter = next((name for name in _find_names(base.value) if name.id in draft.parameters), None)
             if parameter is not None:
-                raise self._problem(NOT_A_VALUE, f"a base value does not depend on `{parameter.id}`", parameter)
+                raise self._make_error(NOT_A_VALUE, f"a base value does not depend on `{parameter.id}`", parameter)
 
-    def _value(self, expr: s.Expr) -> None:
+    def _check_value(self, expr: s.Expr) -> None:
         for node in s.nodes(expr):
             match node:
                 case s.Call(function=function, arguments=arguments) if function in self._drafts:
                     if len(arguments) != len(self._drafts[function].parameters):
-                        raise self._problem(BAD_HEAD, _count(self._drafts[function]), node)
+                        raise self._make_error(BAD_HEAD, _describe_arity(self._drafts[function]), node)
                     for argument in arguments:
-                        self._no_calls(argument, "the argument of a recursive call")
+                        self._check_no_calls(argument, "the argument of a recursive call")
                 case s.Call(function=function, arguments=arguments):
-                    self._intrinsic(node, function, len(arguments))
+                    self._check_intrinsic(node, function, len(arguments))
                 case s.Binary(op=op) if op in _OPERATORS:
                     pass
                 case s.Unary(op="-") | s.Integer() | s.Real() | s.Name():
                     pass
                 case _:
-                    raise self._problem(NOT_A_VALUE, "not an expression in sizes", node)
+                    raise self._make_error(NOT_A_VALUE, "not an expression in sizes", node)
 
-    def _intrinsic(self, node: s.Node, function: str, count: int) -> None:
+    def _check_intrinsic(self, node: s.Node, function: str, count: int) -> None:
         if function not in _FUNCTIONS:
             hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
-            raise self._problem(NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
+            raise self._make_error(NO_SUCH_FUNCTION, f"there is no function `{function}`", node, hint)
         arity = INTRINSICS[function]
         if count != arity if arity is not None else count < 2:
             text = "two arguments or more" if arity is None else "one argument"
-            raise self._problem(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
+            raise self._make_error(NO_SUCH_FUNCTION, f"`{function}` takes {text}", node)
 
-    def _no_calls(self, part: s.Fact, what: str) -> None:
+    def _check_no_calls(self, part: s.Fact, what: str) -> None:
         for node in s.nodes(part):
             if isinstance(node, s.Call) and node.function in self._drafts:
-                raise self._problem(NOT_A_VALUE, f"{what} holds no recursive call", node)
+                raise self._make_error(NOT_A_VALUE, f"{what} holds no recursive call", node)
 
     # Expressions and their places.
-    def _expression(self, start: int, end: int) -> s.Expr:
-        return self._parsed(parse_expression, start, end)
+    def _parse_expression(self, start: int, end: int) -> s.Expr:
+        return self._parse_part(parse_expression, start, end)
 
-    def _parsed(self, parse: Callable[[str, str], T], start: int, end: int) -> T:
+    def _parse_part(self, parse: Callable[[str, str], T], start: int, end: int) -> T:
         """Parse a part of the text; spaces before it preserve the columns."""
         try:
-            return parse(" " * start + self._text[start:end], NAME)
+            return parse(" " * start + self._text[start:end], SOURCE_NAME)
         except ArchlineError as problem:
-            moved = [replace(diagnostic, span=self._home(diagnostic.span)) for diagnostic in problem.diagnostics]
+            moved = [
+                replace(diagnostic, span=self._relocate_span(diagnostic.span)) for diagnostic in problem.diagnostics
+            ]
             blank = not self._text[start:end].strip()
-            raise ArchlineError([_at_the_end(diagnostic, end if blank else 0) for diagnostic in moved]) from None
+            raise ArchlineError([_move_to_end(diagnostic, end if blank else 0) for diagnostic in moved]) from None
 
-    def _home(self, span: Span | None) -> Span:
+    def _relocate_span(self, span: Span | None) -> Span:
         if span is None:
-            return self._span(0, len(self._text))
+            return self._make_span(0, len(self._text))
         return replace(span, source=self._source)
 
-    def _span(self, start: int, end: int) -> Span:
+    def _make_span(self, start: int, end: int) -> Span:
         return Span(self._source, 1, start + 1, 1, end + 1)
 
-    def _trimmed(self, start: int, end: int) -> Span:
+    def _find_trimmed_span(self, start: int, end: int) -> Span:
         """Return the span of a part without the spaces around it; for an empty part, the position where it would be."""
         text = self._text[start:end]
         if not text.strip():
-            return self._span(end, end + 1)
-        return self._span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
+            return self._make_span(end, end + 1)
+        return self._make_span(start + len(text) - len(text.lstrip()), start + len(text.rstrip()))
 
-    def _problem(self, rule: Rule, message: str, node: s.Node, hint: str | None = None) -> ArchlineError:
-        return error(rule, message, span=self._home(node.span), hint=hint)
+    def _make_error(self, rule: Rule, message: str, node: s.Node, hint: str | None = None) -> ArchlineError:
+        return error(rule, message, span=self._relocate_span(node.span), hint=hint)
 
 
-def _at_the_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
+def _move_to_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
     """Move a diagnostic from the end of the line to the end of the expression; for a blank one, to `end` at least."""
     span = diagnostic.span
     if span is None:
@@ -347,9 +349,9 @@ def _at_the_end(diagnostic: Diagnostic, end: int) -> Diagnostic:
     )
 
 
-def _names(expr: s.Expr) -> list[s.Name]:
+def _find_names(expr: s.Expr) -> list[s.Name]:
     return [node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
 
 
-def _count(draft: _Draft) -> str:
+def _describe_arity(draft: _Draft) -> str:
     return f"`{draft.name}` has {len(draft.parameters)} argument{'s' if len(draft.parameters) > 1 else ''}"

@@ -9,8 +9,8 @@ from dataclasses import replace
 from fractions import Fraction
 
 from archline.algebra.evaluate.formulas import (
-    EXACT,
-    WIDE,
+    BALL_ARITHMETIC,
+    EXACT_ARITHMETIC,
     CompiledFormula,
     EvaluationRefusedError,
     NoValueError,
@@ -18,7 +18,7 @@ from archline.algebra.evaluate.formulas import (
 )
 from archline.algebra.reals import OutOfReachError
 from archline.expr.text import format_expression
-from archline.expr.tree import same
+from archline.expr.tree import has_same_structure
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.evaluate import Evaluator
@@ -26,13 +26,13 @@ from archline.recurrences.asymptotic.logspace.solve import solve_multi
 from archline.recurrences.asymptotic.normal_form import (
     CallSum,
     InitialValues,
-    at_argument,
-    bases_of,
-    branches_of,
-    callees,
     check_terms,
-    components,
-    written_out,
+    find_callees,
+    group_functions,
+    inline_functions,
+    read_branches,
+    read_initial_values,
+    substitute_argument,
 )
 from archline.recurrences.asymptotic.problem import (
     Answer,
@@ -43,32 +43,32 @@ from archline.recurrences.asymptotic.problem import (
     Superpolynomial,
 )
 from archline.recurrences.asymptotic.terms import collect_terms
-from archline.recurrences.asymptotic.text import growth_text, growth_tree, statement
+from archline.recurrences.asymptotic.text import format_statement, growth_text, growth_tree
 from archline.recurrences.asymptotic.theorems import round_powers
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
     SPLITS,
     STEPS,
     SolvedFunction,
-    by_matrix,
+    solve_by_matrix,
     solve_one,
 )
-from archline.recurrences.closed.geometric import Closed
+from archline.recurrences.closed.geometric import ClosedExpression
 
 SYMBOL_VALUES = (3, 17, 101)
 """The values of symbols, in turn, while an answer is checked."""
-_SPREAD = 2.3
-_EVALUATIONS = 20_000
-_BITS = (64, 16, 12, 8)
+_MAX_RATIO = 2.3
+_MAX_EVALUATIONS = 20_000
+_MAX_SIZE_BITS = (64, 16, 12, 8)
 """The logarithms of the largest size at which a recurrence is evaluated, relative to its base."""
-_PLACES = 5
+_MAX_CHECKED_SIZES = 5
 _RELATIVE_TOLERANCE = 1e-9
 Symbols = Mapping[str, int]
 
 
 def check_answer(problem: RealRecurrence, answer: SolvedFunction) -> None:
     """Raise OutOfReachError unless the recurrence, evaluated at several scales, agrees with the answer."""
-    symbols = symbols_of(problem)
+    symbols = choose_symbol_values(problem)
     sizes, values = _follow_sizes(problem, answer, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
@@ -77,7 +77,7 @@ def check_answer(problem: RealRecurrence, answer: SolvedFunction) -> None:
     if answer.growth is None:
         _check_rising(points)
     else:
-        growth, size = CompiledFormula(answer.growth, WIDE, exact_logs=False), problem.asked.parameters[0]
+        growth, size = CompiledFormula(answer.growth, BALL_ARITHMETIC, exact_logs=False), problem.asked.parameters[0]
         logs = [_log(growth.at({size: size_, **symbols})) for size_ in sizes]
         _check_level([value - log for value, log in zip(values, logs, strict=True)], answer, points)
     if answer.closed is not None:
@@ -88,12 +88,12 @@ def _follow_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
     """Return sizes with log2 of the function there, smaller ones if too many are evaluated: shifted ones never meet."""
-    *larger, least = _BITS if answer.shrinking == SPLITS else _BITS[:1]
+    *larger, least = _MAX_SIZE_BITS if answer.shrinking == SPLITS else _MAX_SIZE_BITS[:1]
     for bits in larger:
-        sizes = _sizes(problem, answer, bits)
+        sizes = _select_sizes(problem, answer, bits)
         with suppress(OutOfReachError):
             return sizes, evaluate_log2(problem, sizes, symbols)
-    sizes = _sizes(problem, answer, least)
+    sizes = _select_sizes(problem, answer, least)
     return sizes, evaluate_log2(problem, sizes, symbols)
 
 
@@ -102,7 +102,7 @@ def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple
 
     If two exponents are close, the slower term is still noticeable, and the ratio may rise with the scale.
     """
-    allowed = _SPREAD
+    allowed = _MAX_RATIO
     scale = points[-2][0]
     if answer.shrinking == ROOTS:
         allowed *= 2 if answer.gap * math.log2(scale) < 5 else 1
@@ -121,7 +121,7 @@ def _check_rising(points: list[tuple[float, float]]) -> None:
         raise OutOfReachError("the growth found does not show yet at the sizes that the recurrence was followed to")
 
 
-def _sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[int | Fraction]:
+def _select_sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[int | Fraction]:
     """Return sizes at three scales, as far apart as the number of sizes between them and the base allows.
 
     They are whole numbers of steps or of divisions from the base: between them functions jump by a constant.
@@ -131,14 +131,14 @@ def _sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[i
         stride = Fraction(int(answer.stride.p), int(answer.stride.q))
         return [smallest + stride * count for count in (40, 120, 360)]
     factor = Fraction(2) if answer.factor is None else Fraction(int(answer.factor.p), int(answer.factor.q))
-    if bits > _EVALUATIONS * math.log2(factor):
-        raise OutOfReachError(f"more than {_EVALUATIONS} sizes are needed to check the answer")
+    if bits > _MAX_EVALUATIONS * math.log2(factor):
+        raise OutOfReachError(f"more than {_MAX_EVALUATIONS} sizes are needed to check the answer")
     if answer.shrinking == ROOTS:
         start = math.ceil(smallest) if smallest > 1 else 2
         depths = [round(bits / math.log2(factor)) for bits in (4, 8, 11)]
         return [start ** round(factor**depth) for depth in depths]
     if answer.factor is None:
-        shares = _log_shares(problem)
+        shares = _find_log_shares(problem)
         # The number of sizes on the way is that of products of shares above 1.
         while bits > 24 and math.prod(bits / share for share in shares) / math.factorial(len(shares)) > 800:
             bits -= 8
@@ -146,13 +146,15 @@ def _sizes(problem: RealRecurrence, answer: SolvedFunction, bits: int) -> list[i
     return [smallest * factor ** (depth >> 2), smallest * factor ** (depth >> 1), smallest * factor**depth]
 
 
-def _log_shares(problem: RealRecurrence) -> list[float]:
+def _find_log_shares(problem: RealRecurrence) -> list[float]:
     """Return log2(1/r) for the calls at r*n whose sizes can be evaluated directly."""
     logs = set()
     for node in s.nodes(tuple(case.value for definition in problem.definitions for case in definition.cases)):
         if isinstance(node, s.Call) and node.function in {definition.name for definition in problem.definitions}:
             try:
-                ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, WIDE)) / (1 << 40)
+                ratio = float(value_at(node.arguments[0], {problem.asked.parameters[0]: 1 << 40}, BALL_ARITHMETIC)) / (
+                    1 << 40
+                )
             except (NoValueError, EvaluationRefusedError):
                 continue
             if 0 < ratio < 1 - 1e-6:
@@ -163,7 +165,7 @@ def _log_shares(problem: RealRecurrence) -> list[float]:
 def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols: Symbols) -> list[float]:
     """Return log2 of the function at the sizes. Raises OutOfReachError."""
     try:
-        evaluator = Evaluator(problem, symbols, WIDE, limit=_EVALUATIONS)
+        evaluator = Evaluator(problem, symbols, BALL_ARITHMETIC, limit=_MAX_EVALUATIONS)
         values = [evaluator.of(problem.asked.name, size) for size in sizes]
     except EvaluationRefusedError as reason:
         raise OutOfReachError(f"the recurrence could not be followed to check the answer: {reason}") from None
@@ -180,7 +182,7 @@ def _log(value: arb) -> float:
     return float(value.log().mid()) / math.log(2)
 
 
-def symbols_of(problem: RealRecurrence) -> dict[str, int]:
+def choose_symbol_values(problem: RealRecurrence) -> dict[str, int]:
     """Choose values for the names that are not sizes."""
     sizes = {name for definition in problem.definitions for name in definition.parameters}
     parts = [case.value for definition in problem.definitions for case in definition.cases]
@@ -189,14 +191,14 @@ def symbols_of(problem: RealRecurrence) -> dict[str, int]:
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
-def _check_exact(problem: RealRecurrence, closed: Closed, symbols: Symbols) -> None:
+def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Symbols) -> None:
     """Raise OutOfReachError unless the closed form has the recurrence's values: exactly if both are rational."""
     size = problem.asked.parameters[0]
-    for arithmetic in (EXACT, WIDE):
+    for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
-            evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_EVALUATIONS)
+            evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_MAX_EVALUATIONS)
             formula = CompiledFormula(closed.expr, arithmetic)
-            for point in closed.places[:_PLACES]:
+            for point in closed.places[:_MAX_CHECKED_SIZES]:
                 left = evaluator.of(problem.asked.name, point)
                 right = formula.at({size: point, **symbols})
                 if not _equal(left, right):
@@ -227,7 +229,7 @@ def solve(problem: RealRecurrence) -> Answer:
         check_answer(problem, answer)
     except OutOfReachError as reason:
         return Refused(str(reason))
-    return _answer(answer, problem.asked)
+    return _build_answer(answer, problem.asked)
 
 
 def _is_plain(definition: RealDefinition) -> bool:
@@ -235,7 +237,7 @@ def _is_plain(definition: RealDefinition) -> bool:
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
 
-def _answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
+def _build_answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
     (size,) = asked.parameters
     growth = solved.growth
     steps = list(solved.steps)
@@ -248,7 +250,7 @@ def _answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
         return Superpolynomial(growth, solved.beyond, tuple(steps), exact, domain, solved.method, solved.between)
     assert growth is not None
     lower, upper = (growth_tree([round_powers(term, up) for term in solved.terms], size) for up in (False, True))
-    between = None if same(lower, upper) else (lower, upper)
+    between = None if has_same_structure(lower, upper) else (lower, upper)
     return SolvedGrowth(growth, solved.method, tuple(steps), exact, domain, between=between)
 
 
@@ -258,19 +260,19 @@ class _System:
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}
         names = frozenset(self._definitions)
-        self._branches = {name: branches_of(definition, names) for name, definition in self._definitions.items()}
-        self._bases = {name: bases_of(definition, names) for name, definition in self._definitions.items()}
+        self._branches = {name: read_branches(definition, names) for name, definition in self._definitions.items()}
+        self._bases = {name: read_initial_values(definition, names) for name, definition in self._definitions.items()}
         self._known: dict[str, SolvedFunction] = {}
 
     def solve(self, asked: str) -> SolvedFunction:
         """Solve the functions that the asked function leads to, callees first."""
-        groups = components(self._branches, asked)
-        needed = {asked}.union(*(callees(self._branches[name]) for group in groups for name in group))
+        groups = group_functions(self._branches, asked)
+        needed = {asked}.union(*(find_callees(self._branches[name]) for group in groups for name in group))
         for group in groups:
             for name in sorted(group):
-                called = any(name in callees(self._branches[caller]) for g in groups for caller in g - group)
+                called = any(name in find_callees(self._branches[caller]) for g in groups for caller in g - group)
                 if name == asked or (name in needed and called):
-                    self._known[name] = self._one(name, group)
+                    self._known[name] = self._solve_function(name, group)
         solved = self._known[asked]
         if any(function.shrinking == STEPS for function in self._known.values()):
             # Sizes that are checked must be small enough for steps.
@@ -279,61 +281,63 @@ class _System:
             solved = replace(solved, growth=growth_tree(solved.terms, self._definitions[asked].parameters[0]))
         return replace(solved, start=max(base.threshold for base in self._bases.values()))
 
-    def _one(self, name: str, group: frozenset[str]) -> SolvedFunction:
+    def _solve_function(self, name: str, group: frozenset[str]) -> SolvedFunction:
         size = self._definitions[name].parameters[0]
-        beyond = self._beyond(group)
+        beyond = self._explain_superpolynomial(group)
         if beyond is not None:
-            stated = statement(name, size, self._branches[name], self._bases[name])
+            stated = format_statement(name, size, self._branches[name], self._bases[name])
             return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
-        system = {f: tuple(self._replaced(branch, group) for branch in self._branches[f]) for f in group}
+        system = {f: tuple(self._replace_calls(branch, group) for branch in self._branches[f]) for f in group}
         if len(group) == 1:
-            return self._with_notes(name, solve_one(name, size, system[name], self._bases[name]))
+            return self._add_notes(name, solve_one(name, size, system[name], self._bases[name]))
         for function in group:
             check_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
-        remaining = written_out(system, group, name)
+        remaining = inline_functions(system, group, name)
         if len(remaining) > 1:
-            return by_matrix(
-                remaining, self._common_bases(name, group), [line for f in remaining for line in self._statement(f)]
+            return solve_by_matrix(
+                remaining,
+                self._find_common_bases(name, group),
+                [line for f in remaining for line in self._format_statement(f)],
             )
-        solved = solve_one(name, size, remaining[name], self._common_bases(name, group))
-        stated = tuple(line for function in sorted(group) for line in self._statement(function))
+        solved = solve_one(name, size, remaining[name], self._find_common_bases(name, group))
+        stated = tuple(line for function in sorted(group) for line in self._format_statement(function))
         return replace(solved, steps=(*stated, "written into one another:", *solved.steps), closed=None)
 
-    def _beyond(self, group: frozenset[str]) -> str | None:
+    def _explain_superpolynomial(self, group: frozenset[str]) -> str | None:
         for name in sorted(group):
-            for callee in sorted(callees(self._branches[name]) - group):
+            for callee in sorted(find_callees(self._branches[name]) - group):
                 if self._known[callee].beyond is not None:
                     return f"{name} calls {callee}, which grows faster than every polynomial"
         return None
 
-    def _statement(self, name: str) -> tuple[str, ...]:
+    def _format_statement(self, name: str) -> tuple[str, ...]:
         size = self._definitions[name].parameters[0]
-        return statement(name, size, self._branches[name], self._bases[name])
+        return format_statement(name, size, self._branches[name], self._bases[name])
 
-    def _with_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
+    def _add_notes(self, name: str, solved: SolvedFunction) -> SolvedFunction:
         """Prepend the solutions of the called functions to the steps of the solution."""
         notes = []
-        for callee in sorted(callees(self._branches[name]) - {name}):
+        for callee in sorted(find_callees(self._branches[name]) - {name}):
             notes += [*self._known[callee].steps]
             size = self._definitions[callee].parameters[0]
             notes.append(f"so {callee}({size}) is Theta({growth_text(self._known[callee].terms, size)})")
         if not notes:
             return solved
-        stated = f"{self._statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
+        stated = f"{self._format_statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
         return replace(solved, steps=(*notes, stated, *solved.steps), closed=None)
 
-    def _replaced(self, branch: CallSum, group: frozenset[str]) -> CallSum:
+    def _replace_calls(self, branch: CallSum, group: frozenset[str]) -> CallSum:
         own_calls = tuple(call for call in branch.calls if call.function in group)
         terms = list(branch.terms)
         for call in branch.calls:
             if call.function not in group:
                 if call.weight.coefficient < 0:
                     raise OutOfReachError("a recursive call is subtracted")
-                grown = at_argument(self._known[call.function].terms, call.argument)
+                grown = substitute_argument(self._known[call.function].terms, call.argument)
                 terms += [replace(call.weight.times(term), exact=False) for term in grown]
         return CallSum(own_calls, collect_terms(terms))
 
-    def _common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
+    def _find_common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
         """Return the base values of a function with inlined functions: it grows from them only if all functions do."""
         bases = self._bases[name]
         if len({frozenset(term.kind for term in self._bases[f].growing) for f in group}) > 1 and any(

@@ -7,23 +7,23 @@ from functools import cmp_to_key
 from itertools import zip_longest
 
 from archline.algebra.evaluate.formulas import exact_root
-from archline.algebra.reals import NOTHING, UNITY, Constant, OutOfReachError
+from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant, OutOfReachError
 from archline.numbers import arb, fmpq
 from archline.records import record, replace
 
-_NOUGHT = fmpq(0)
+_ZERO = fmpq(0)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
 def log_ratio(of: fmpq, to: fmpq) -> Constant:
     """Return log(of)/log(to) for positive rationals, `to` not 1."""
-    (of, up), (to, down) = primitive(of), primitive(to)
+    (of, up), (to, down) = split_power(of), split_power(to)
     if of == to:
         return Constant(fmpq(up, down))
     return (Constant(of).log2() / Constant(to).log2()).scaled(fmpq(up, down))
 
 
-def primitive(value: fmpq) -> tuple[fmpq, int]:
+def split_power(value: fmpq) -> tuple[fmpq, int]:
     """Return (c, k) with value = c^k, where c >= 1 is not a perfect power."""
     power = 1
     if value < 1:
@@ -41,7 +41,7 @@ def primitive(value: fmpq) -> tuple[fmpq, int]:
 
 def power_of(base: fmpq, exponent: Constant) -> fmpq | None:
     """Return base^exponent for a positive base if it is rational, else None."""
-    root, up = primitive(base)
+    root, up = split_power(base)
     return (Constant(root).log2() * exponent.scaled(up)).exp2()
 
 
@@ -73,7 +73,7 @@ class GrowthTerm:
 
     def at(self, place: int) -> Constant:
         """Return the power of the size (place 0), of its logarithm (1), and so on."""
-        return self.powers[place] if place < len(self.powers) else NOTHING
+        return self.powers[place] if place < len(self.powers) else ZERO_CONSTANT
 
     @property
     def is_constant(self) -> bool:
@@ -87,13 +87,13 @@ class GrowthTerm:
 
     def with_powers(self, powers: Iterable[Constant]) -> GrowthTerm:
         """Return the term with other powers."""
-        return replace(self, powers=trimmed(powers))
+        return replace(self, powers=trim_powers(powers))
 
     def times(self, right: GrowthTerm) -> GrowthTerm:
         """Return the product of two terms."""
         return GrowthTerm(
             self.coefficient * right.coefficient,
-            trimmed(a + b for a, b in zip_longest(self.powers, right.powers, fillvalue=NOTHING)),
+            trim_powers(a + b for a, b in zip_longest(self.powers, right.powers, fillvalue=ZERO_CONSTANT)),
             _product(self.symbols, right.symbols),
             self.exact and right.exact,
         )
@@ -103,13 +103,13 @@ class GrowthTerm:
         coefficient, exact = _coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
             coefficient,
-            trimmed(exponent_.scaled(exponent) for exponent_ in self.powers),
+            trim_powers(exponent_.scaled(exponent) for exponent_ in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
             self.exact and exact,
         )
 
 
-def trimmed(powers: Iterable[Constant]) -> Powers:
+def trim_powers(powers: Iterable[Constant]) -> Powers:
     """Return powers without zeros at the end."""
     trimmed_powers = list(powers)
     while trimmed_powers and not trimmed_powers[-1]:
@@ -117,9 +117,9 @@ def trimmed(powers: Iterable[Constant]) -> Powers:
     return tuple(trimmed_powers)
 
 
-def power(place: int, exponent: Constant = UNITY) -> Powers:
+def power(place: int, exponent: Constant = ONE_CONSTANT) -> Powers:
     """Return a power of the size (place 0), of its logarithm (1), and so on."""
-    return trimmed([NOTHING] * place + [exponent])
+    return trim_powers([ZERO_CONSTANT] * place + [exponent])
 
 
 def _product(left: Symbols, right: Symbols) -> Symbols:
@@ -127,7 +127,7 @@ def _product(left: Symbols, right: Symbols) -> Symbols:
         return left or right
     powers = dict(left)
     for name, exponent in right:
-        powers[name] = powers.get(name, _NOUGHT) + exponent
+        powers[name] = powers.get(name, _ZERO) + exponent
     return tuple(sorted((name, exponent) for name, exponent in powers.items() if exponent))
 
 
@@ -166,7 +166,7 @@ def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) 
 
 def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:
     """Return 1, 0 or -1 if left grows faster than right in the size, alike, or slower; symbols are ignored."""
-    pairs = zip_longest(left.powers, right.powers, fillvalue=NOTHING)
+    pairs = zip_longest(left.powers, right.powers, fillvalue=ZERO_CONSTANT)
     return next((sign for a, b in pairs if (sign := (a - b).sign())), 0)
 
 
@@ -178,7 +178,7 @@ def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
         return True
     powers = dict(great.symbols)
     small_powers = dict(small.symbols)
-    return all(powers.get(name, _NOUGHT) >= small_powers.get(name, _NOUGHT) for name in {*powers, *small_powers})
+    return all(powers.get(name, _ZERO) >= small_powers.get(name, _ZERO) for name in {*powers, *small_powers})
 
 
 def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
@@ -218,18 +218,18 @@ def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | No
     """Return an upper bound of small/great without coefficients from `least` on, where it falls; None if it rises."""
     if small.symbols != great.symbols:
         return None
-    gaps = [a - b for a, b in zip_longest(small.powers, great.powers, fillvalue=NOTHING)]
+    gaps = [a - b for a, b in zip_longest(small.powers, great.powers, fillvalue=ZERO_CONSTANT)]
     if any(gap.sign() > 0 for gap in gaps):
         return None
     if not any(gaps[1:]) and (least == 1 or not any(gaps)):
         return fmpq(1)
     ratio = arb(1)
-    for gap, value in zip(gaps, _logarithms(arb(least)), strict=False):
+    for gap, value in zip(gaps, _iterate_logarithms(arb(least)), strict=False):
         ratio *= value ** gap.enclosure()
     return fmpq(ratio.upper().fmpq())
 
 
-def _logarithms(value: arb) -> Iterator[arb]:
+def _iterate_logarithms(value: arb) -> Iterator[arb]:
     """Iterate over a size, its logarithm, and so on, with log2(w) as log2(2 + w)."""
     while True:
         yield value

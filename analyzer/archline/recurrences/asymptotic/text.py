@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from archline.algebra.reals import NOTHING, Constant
+from archline.algebra.reals import ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.growth.candidates import as_factor
-from archline.growth.monomials import Factor, factor
+from archline.growth.monomials import Factor, make_size_factor
 from archline.numbers import fmpq
 from archline.recurrences.asymptotic.normal_form import Argument, CallSum, InitialValues, WeightedCall
 from archline.recurrences.asymptotic.terms import GrowthTerm
-from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, excess, integrated
+from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, compare_exponent, integrate_term
 
 
 def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
     """Return the sum of terms without their coefficients."""
-    return b.total((False, product_tree(fmpq(1), _factors(term, size))) for term in terms)
+    return b.sum_terms((False, product_tree(fmpq(1), _list_factors(term, size))) for term in terms)
 
 
 def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
@@ -33,7 +33,7 @@ def kind_text(term: GrowthTerm, size: str) -> str:
 
 def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
     """Return the text of a sum of terms with their coefficients and signs."""
-    return format_expression(sum_tree((term.coefficient, _factors(term, size)) for term in terms))
+    return format_expression(sum_tree((term.coefficient, _list_factors(term, size)) for term in terms))
 
 
 Factors = list[tuple[Factor, Constant]]
@@ -42,12 +42,12 @@ Factors = list[tuple[Factor, Constant]]
 def symbol_factor(name: str) -> Factor:
     """Return a symbol, or the logarithm of one, as a base of powers."""
     inner = name.removeprefix("log2(")
-    return factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
+    return make_size_factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
 
 
-def _factors(term: GrowthTerm, size: str) -> Factors:
+def _list_factors(term: GrowthTerm, size: str) -> Factors:
     factors = [(symbol_factor(name), Constant(exponent)) for name, exponent in term.symbols]
-    base = factor(size)
+    base = make_size_factor(size)
     for exponent in term.powers:
         factors.append((base, exponent))
         base = as_factor(b.call("log2", base.expr))
@@ -56,14 +56,14 @@ def _factors(term: GrowthTerm, size: str) -> Factors:
 
 def sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
     """Return a sum of products with their signs."""
-    return b.total((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
+    return b.sum_terms((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
 
 
 def product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
     """Return a product of powers, those with negative exponents in the denominator."""
     above = [b.power(base.expr, exponent.tree) for base, exponent in factors if exponent.sign() > 0]
     below = [b.power(base.expr, (-exponent).tree) for base, exponent in factors if exponent.sign() < 0]
-    return b.quotient([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
+    return b.divide_products([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
 
 
 def argument_text(argument: Argument, size: str) -> str:
@@ -104,7 +104,7 @@ def branch_text(branch: CallSum, size: str) -> str:
 Lines = tuple[str, ...]
 
 
-def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
+def format_statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
     """Return the lines of the recurrence in its normal form, and of its base values."""
     texts = [branch_text(branch, size) for branch in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
@@ -119,10 +119,10 @@ def statement(name: str, size: str, branches: tuple[CallSum, ...], bases: Initia
 
 def split_lines(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
     """Return the lines that derive the growth by the theorem of Akra and Bazzi."""
-    lines = [equation(result.parts, result.exponent)]
-    bottom = _bottom(size, result)
-    for term in _amounts(branches):
-        lines.append(_weighed(term, size, excess(result.parts, term.power), bottom))
+    lines = [format_exponent_equation(result.parts, result.exponent)]
+    bottom = _format_leaf_growth(size, result)
+    for term in _collect_amounts(branches):
+        lines.append(_format_comparison(term, size, compare_exponent(result.parts, term.power), bottom))
     return tuple(lines)
 
 
@@ -130,8 +130,8 @@ def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, s
     """Return the lines of the change of variable n = 2^mu, by which square roots of the size become halves."""
     divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
-    lines.append(equation(result.parts, result.exponent))
-    for term in _amounts(branches):
+    lines.append(format_exponent_equation(result.parts, result.exponent))
+    for term in _collect_amounts(branches):
         text = kind_text(term, size)
         sign = (term.power - scale).sign()
         if sign > 0:
@@ -140,35 +140,39 @@ def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, s
             lines.append(f"{text} is dominated by the recursive calls as mu grows: the base cases dominate")
         else:
             in_mu = GrowthTerm(fmpq(1), term.powers[1:])
-            lines.append(_weighed(in_mu, "mu", excess(result.parts, in_mu.power), _bottom("mu", result)))
+            lines.append(
+                _format_comparison(
+                    in_mu, "mu", compare_exponent(result.parts, in_mu.power), _format_leaf_growth("mu", result)
+                )
+            )
     return tuple(lines)
 
 
-def _bottom(size: str, found: GrowthResult) -> str:
+def _format_leaf_growth(size: str, found: GrowthResult) -> str:
     """Return the growth of the calls alone."""
     return _power_text(size, found.exponent) if found.exponent else "1"
 
 
-def _amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
+def _collect_amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
     """Return the terms other than the calls, each kind once."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
 
 
-def _weighed(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
+def _format_comparison(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
     """Return a line that compares a term with the growth of the calls alone."""
     text = kind_text(term, size)
     if side < 0:
         return f"{text} dominates {bottom}: the root of the recursion tree dominates"
     if side > 0:
         return f"{text} is dominated by {bottom}: the leaves of the recursion tree dominate"
-    level = GrowthTerm(fmpq(1), (NOTHING, *term.powers[1:]))
+    level = GrowthTerm(fmpq(1), (ZERO_CONSTANT, *term.powers[1:]))
     cost = kind_text(level, size)
-    total = kind_text(integrated(level), size)
+    total = kind_text(integrate_term(level), size)
     return f"{text} is {bottom} times {cost}: no level dominates, and the sum over levels is {total}"
 
 
-def equation(parts: Parts, p: Constant) -> str:
+def format_exponent_equation(parts: Parts, p: Constant) -> str:
     """Return the equation of the exponent and its solution."""
     sides = []
     for weight, share in parts:
@@ -194,5 +198,5 @@ def step_lines(
         return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is x = {root}",)
     if found.exponent:
         return (f"the weights of the calls sum to {weights} < 1: the non-recursive cost dominates",)
-    amounts = growth_text(_amounts(branches), size)
+    amounts = growth_text(_collect_amounts(branches), size)
     return (f"the weights of the calls add up to 1: the sum of {amounts} over the sizes, with the base",)

@@ -15,11 +15,11 @@ from functools import reduce
 from typing import Any
 
 from archline.algebra.reals import (
-    NOTHING,
-    UNITY,
+    ONE_CONSTANT,
+    ZERO_CONSTANT,
     Constant,
     OutOfReachError,
-    enclosed,
+    enclosed_constant,
     sign_of,
 )
 from archline.expr import build
@@ -34,14 +34,14 @@ from archline.recurrences.asymptotic.terms import (
     log_ratio,
     power,
     power_of,
-    primitive,
+    split_power,
 )
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
 """Pairs (a, r): a > 0 calls at the share r of the size, 0 < r < 1, no share twice."""
 Terms = tuple[GrowthTerm, ...]
-_DENOMINATORS = 12
-_DEGREE = 64
+_MAX_DENOMINATOR = 12
+_MAX_DEGREE = 64
 _MARGIN = fmpq(1, 1 << 40)
 NOTHING_GROWS = "the function is 0 wherever the recurrence leads"
 DIGITS = re.compile(r"\d+\.\d+")
@@ -64,18 +64,18 @@ def merge_shares(parts: Iterable[tuple[fmpq, fmpq]]) -> Parts:
     return tuple((weight, share) for share, weight in weights.items())
 
 
-def exponent_of(parts: Parts) -> Constant:
+def find_exponent(parts: Parts) -> Constant:
     """Return the p with sum a*r^p = 1."""
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
     near = newton_exponent([(_log(weight), -_log(share)) for weight, share in parts])
-    for bottom in range(1, _DENOMINATORS + 1):
+    for bottom in range(1, _MAX_DENOMINATOR + 1):
         top = round(near * bottom)
-        if abs(near - top / bottom) < 1e-9 and excess(parts, Constant(fmpq(top, bottom))) == 0:
+        if abs(near - top / bottom) < 1e-9 and compare_exponent(parts, Constant(fmpq(top, bottom))) == 0:
             return Constant(fmpq(top, bottom))
     common = _by_common_share(parts)
-    return _enclosed(parts, near) if common is None else common
+    return _enclose_exponent(parts, near) if common is None else common
 
 
 def _log(value: fmpq) -> float:
@@ -100,38 +100,38 @@ def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
 
 def _by_common_share(parts: Parts) -> Constant | None:
     """Return log(x)/log(c) if all shares are powers of 1/c, so that x = c^p is the root of a polynomial; else None."""
-    bases = [primitive(1 / share) for _, share in parts]
+    bases = [split_power(1 / share) for _, share in parts]
     common, *rest = {base for base, _ in bases}
-    if rest or max(power for _, power in bases) > _DEGREE:
+    if rest or max(power for _, power in bases) > _MAX_DEGREE:
         return None
     calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
-    return log_of_greatest_root(polynomial(calls), common)
+    return log_of_greatest_root(build_polynomial(calls), common)
 
 
-def greatest_root(of: fmpq_poly) -> arb:
+def find_greatest_root(of: fmpq_poly) -> arb:
     """Return the root with the greatest real part, at flint's current precision.
 
     For a polynomial that counts calls it is real and simple (Perron, Frobenius).
     """
-    roots: Any = _whole(of).complex_roots()
+    roots: Any = _clear_denominators(of).complex_roots()
     greatest: arb = max((root.real for root, _ in roots), key=lambda centre: float(centre.mid()))
     return greatest
 
 
 def log_of_greatest_root(of: fmpq_poly, base: fmpq) -> Constant:
     """Return log(root) of the greatest root, exactly if rational: a rational root in its enclosure is that root."""
-    near = greatest_root(of)
+    near = find_greatest_root(of)
     rational = next((root for root in rational_roots(of) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
     def enclose_logarithm() -> arb:
-        return greatest_root(of).log() / arb(base).log()
+        return find_greatest_root(of).log() / arb(base).log()
 
-    return enclosed(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
+    return enclosed_constant(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
 
-def _enclosed(parts: Parts, near: float) -> Constant:
+def _enclose_exponent(parts: Parts, near: float) -> Constant:
     """Return an irrational exponent by its equation: the sum is above 1 left of it and below 1 right of it."""
     centre = fmpq(*near.as_integer_ratio())
 
@@ -139,7 +139,7 @@ def _enclosed(parts: Parts, near: float) -> Constant:
         return bisect_root(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
 
     enclose_root()
-    return enclosed(nine_digits(near), enclose_root)
+    return enclosed_constant(nine_digits(near), enclose_root)
 
 
 def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
@@ -181,10 +181,10 @@ def nine_digit_bracket(digits: str) -> tuple[str, str]:
 
 def round_powers(term: GrowthTerm, upper: bool) -> GrowthTerm:
     """Round powers that are known to nine digits only, up or down."""
-    return term.with_powers(_rounded(exponent, upper) for exponent in term.powers)
+    return term.with_powers(_round_constant(exponent, upper) for exponent in term.powers)
 
 
-def _rounded(value: Constant, upper: bool) -> Constant:
+def _round_constant(value: Constant, upper: bool) -> Constant:
     total = Constant(value.rational)
     for basis, coefficient in value.terms.items():
         (unit, _), *rest = basis
@@ -202,7 +202,7 @@ def _sum(parts: Parts, p: arb) -> arb:
     return total
 
 
-def excess(parts: Parts, at: Constant) -> int:
+def compare_exponent(parts: Parts, at: Constant) -> int:
     """Return the sign of sum a*r^at - 1, which is that of p - at. Raises OutOfReachError if it is undecided."""
     balls = sign_of(lambda: _sum(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
@@ -219,7 +219,7 @@ def excess(parts: Parts, at: Constant) -> int:
     return sign
 
 
-Excess = Callable[[Constant], int]
+ExponentComparison = Callable[[Constant], int]
 """The sign of an exponent less another one."""
 
 
@@ -232,15 +232,17 @@ def growth_of_maximum(
     induction gives n^p*(1 + integral of the largest f/u^(p+1)). The growth from base values, or an amount that any
     branch adds once, is n^p in each.
     """
-    exponents = [exponent_of(shares) if shares else None for shares in parts]
+    exponents = [find_exponent(shares) if shares else None for shares in parts]
     exponent_parts = [(q, shares) for q, shares in zip(exponents, parts, strict=True) if q is not None]
     p, top = reduce(lambda x, y: y if (y[0] - x[0]).sign() > 0 else x, exponent_parts)
     added = [tuple(term for term in branch if term.coefficient > 0) for branch in branches]
     all_terms = tuple(term for terms in added for term in terms)
     below: list[GrowthTerm] = []
     for terms, shares, exponent in zip(added, parts, exponents, strict=True):
-        below += terms if exponent is None else solution(terms, (*growing, *all_terms), shares, exponent, place)
-    above = leading_terms(solution(all_terms, growing, top, p, place))
+        below += (
+            terms if exponent is None else collect_contributions(terms, (*growing, *all_terms), shares, exponent, place)
+        )
+    above = leading_terms(collect_contributions(all_terms, growing, top, p, place))
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ in what they call and in what they add")
     if not above:
@@ -248,13 +250,15 @@ def growth_of_maximum(
     return GrowthResult(above, p, top)
 
 
-def solution(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
+def collect_contributions(terms: Terms, once: Terms, parts: Parts, p: Constant, place: int) -> list[GrowthTerm]:
     """Return the contributions of the terms, and of the terms that are added once."""
     contributions = [term.with_powers(power(place, p)) for term in once]
-    return contributions + [contribution(term, p, lambda at: excess(parts, at), place) for term in terms]
+    return contributions + [
+        compute_contribution(term, p, lambda at: compare_exponent(parts, at), place) for term in terms
+    ]
 
 
-def contribution(term: GrowthTerm, p: Constant, excess: Excess, place: int = 0) -> GrowthTerm:
+def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparison, place: int = 0) -> GrowthTerm:
     """Return the contribution of a term of f to the growth: n^p*(1 + the integral of f(u)/u^(p+1) from 1 to n).
 
     At `place` 1 the calls are at shares of log2(n): if f has a power of n itself, it is exponential in that, and the
@@ -266,18 +270,18 @@ def contribution(term: GrowthTerm, p: Constant, excess: Excess, place: int = 0) 
         return term
     if side > 0:
         return term.with_powers(power(place, p))
-    return integrated(term.with_powers((*[NOTHING] * place, p, *term.powers[place + 1 :])), place)
+    return integrate_term(term.with_powers((*[ZERO_CONSTANT] * place, p, *term.powers[place + 1 :])), place)
 
 
-def integrated(term: GrowthTerm, place: int = 0) -> GrowthTerm:
+def integrate_term(term: GrowthTerm, place: int = 0) -> GrowthTerm:
     """Return the integral of log2(u)^k*log2(log2(u))^j*... du/u times the power, for levels of equal cost.
 
     Of v = log2(u) it is that of v^k*log2(v)^j*..., and of 1/v that of w = log2(v).
     """
-    logs = [*term.powers[place + 1 :], NOTHING]
-    first = next(index for index, exponent in enumerate(logs) if (exponent + UNITY).sign())
-    flat = (*map(term.at, range(place + 1)), *[NOTHING] * first)
-    more = logs[first] + UNITY
+    logs = [*term.powers[place + 1 :], ZERO_CONSTANT]
+    first = next(index for index, exponent in enumerate(logs) if (exponent + ONE_CONSTANT).sign())
+    flat = (*map(term.at, range(place + 1)), *[ZERO_CONSTANT] * first)
+    more = logs[first] + ONE_CONSTANT
     return term.with_powers((*flat, more, *logs[first + 1 :]) if more.sign() > 0 else flat)
 
 
@@ -288,7 +292,7 @@ MAX_REDUCED = 10**6
 """The limit up to which square factors of a number are moved out of its root."""
 
 
-def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
+def find_stride(calls: Iterable[WeightedCall]) -> fmpq:
     """Return the greatest common divisor of all steps. Raises OutOfReachError if a size does not shrink."""
     steps = [-call.argument.offset for call in calls]
     if any(step <= 0 for step in steps):
@@ -296,7 +300,7 @@ def stride_of(calls: Iterable[WeightedCall]) -> fmpq:
     return reduce(fmpq.gcd, steps)
 
 
-def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
+def find_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """Return the calls by multiples of the stride. Raises OutOfReachError."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     if any(step > MAX_STRIDES**2 for _, step in pairs):
@@ -304,7 +308,7 @@ def strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
-def polynomial(calls: Strides) -> fmpq_poly:
+def build_polynomial(calls: Strides) -> fmpq_poly:
     """Return x^d - sum a*x^(d - e): its greatest root is the growth in one stride. Raises OutOfReachError."""
     degree = max(step for _, step in calls)
     if degree > MAX_STRIDES:
@@ -316,38 +320,38 @@ def polynomial(calls: Strides) -> fmpq_poly:
     return fmpq_poly(coefficients)
 
 
-def factored(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
+def factor_polynomial(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
     """Return the factors of a polynomial over the integers, each with its multiplicity."""
-    factors: list[tuple[fmpz_poly, int]] = _whole(of).factor()[1]
+    factors: list[tuple[fmpz_poly, int]] = _clear_denominators(of).factor()[1]
     return factors
 
 
-def _whole(of: fmpq_poly) -> fmpz_poly:
+def _clear_denominators(of: fmpq_poly) -> fmpz_poly:
     return (of * of.denom()).numer()
 
 
 def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
     """Iterate over the rational roots of a polynomial, each once."""
-    return (fmpq(-factor[0], factor[1]) for factor, _ in factored(of) if factor.degree() == 1)
+    return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(of) if factor.degree() == 1)
 
 
-def characteristic(calls: Strides) -> s.Expr:
+def find_positive_root(calls: Strides) -> s.Expr:
     """Return the positive root of the characteristic polynomial. Raises OutOfReachError."""
-    whole = polynomial(calls)
-    root = greatest_root(whole)
-    for factor, _ in factored(whole):
+    whole = build_polynomial(calls)
+    root = find_greatest_root(whole)
+    for factor, _ in factor_polynomial(whole):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
         c, b, *rest = (int(coefficient) for coefficient in factor)
         if not rest:
             return build.number(fmpq(-c, b))
-        return _surd(rest[0], b, c)
+        return _build_surd(rest[0], b, c)
     if not math.isfinite(near := float(root.mid())):
         raise OutOfReachError("it grows too fast to be followed")
     return s.Real(nine_digits(near), span=build.DERIVED)
 
 
-def _surd(a: int, b: int, c: int) -> s.Expr:
+def _build_surd(a: int, b: int, c: int) -> s.Expr:
     """Return the greater of the roots (-b +- sqrt(b^2 - 4*a*c))/(2*a)."""
     inner = b * b - 4 * a * c
     short = inner <= MAX_REDUCED
@@ -356,7 +360,7 @@ def _surd(a: int, b: int, c: int) -> s.Expr:
     sign = 1 if a > 0 else -1
     shared = math.gcd(b, square, 2 * a)
     first, factor, below = -b // shared, square // shared * sign, 2 * a // shared
-    root = build.multiple(fmpq(abs(factor)), [build.call("sqrt", build.number(rest))], [])
+    root = build.rational_multiple(fmpq(abs(factor)), [build.call("sqrt", build.number(rest))], [])
     parts = [(first < 0, build.number(abs(first)))] * bool(first) + [(factor < 0, root)]
-    whole = build.total(sorted(parts, key=lambda signed: signed[0]))
-    return whole if below == 1 else build.quotient([whole], [build.number(below)])
+    whole = build.sum_terms(sorted(parts, key=lambda signed: signed[0]))
+    return whole if below == 1 else build.divide_products([whole], [build.number(below)])

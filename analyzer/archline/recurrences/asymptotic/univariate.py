@@ -5,28 +5,41 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 
-from archline.algebra.reals import NOTHING, Constant, OutOfReachError, sign_of
+from archline.algebra.reals import ZERO_CONSTANT, Constant, OutOfReachError, sign_of
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.numbers import arb, fmpq, fmpq_mat, fmpq_poly
 from archline.records import record, replace
-from archline.recurrences.asymptotic.normal_form import Branches, InitialValues, WeightedCall, check_terms, matrix_of
-from archline.recurrences.asymptotic.terms import GrowthTerm, compare_growth, leading_terms, power, power_of, primitive
-from archline.recurrences.asymptotic.text import growth_tree, root_lines, split_lines, statement, step_lines
+from archline.recurrences.asymptotic.normal_form import (
+    Branches,
+    InitialValues,
+    WeightedCall,
+    build_call_matrix,
+    check_terms,
+)
+from archline.recurrences.asymptotic.terms import (
+    GrowthTerm,
+    compare_growth,
+    leading_terms,
+    power,
+    power_of,
+    split_power,
+)
+from archline.recurrences.asymptotic.text import format_statement, growth_tree, root_lines, split_lines, step_lines
 from archline.recurrences.asymptotic.theorems import (
     NOTHING_GROWS,
-    characteristic,
-    contribution,
-    greatest_root,
+    compute_contribution,
+    find_greatest_root,
+    find_positive_root,
+    find_stride,
+    find_strides,
     growth_of_maximum,
     log_of_greatest_root,
     merge_shares,
     nine_digit_bracket,
-    stride_of,
-    strides,
 )
-from archline.recurrences.closed.geometric import Closed, closed_by_roots, closed_by_splits, closed_by_steps
+from archline.recurrences.closed.geometric import ClosedExpression, closed_by_roots, closed_by_splits, closed_by_steps
 
 
 class Spectrum:
@@ -45,10 +58,10 @@ class Spectrum:
         value = power_of(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)
-        elif not self._polynomial(value) and greatest_root(self._polynomial).contains(arb(value)):
+        elif not self._polynomial(value) and find_greatest_root(self._polynomial).contains(arb(value)):
             sign = 0
         else:
-            sign = sign_of(lambda: greatest_root(self._polynomial) - value)
+            sign = sign_of(lambda: find_greatest_root(self._polynomial) - value)
         if sign is None:
             raise OutOfReachError(f"whether the exponent of the recurrence is {at} is not decided")
         return sign
@@ -64,12 +77,12 @@ def _check_split(call: WeightedCall, threshold: fmpq) -> None:
         raise OutOfReachError("a base value at a negative size")
 
 
-def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
+def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequence[str]) -> SolvedFunction:
     """Solve functions that call each other at one share of the size as one whose weight is the spectral radius.
 
     Each leads to all others, so that they grow alike, and an amount that one adds counts for all.
     """
-    rows, share = matrix_of(system)
+    rows, share = build_call_matrix(system)
     if bases.threshold <= 0:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
     spectrum = Spectrum(rows, share)
@@ -77,7 +90,7 @@ def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequ
     branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
     terms_ = [term.with_powers(power(0, p)) for term in bases.growing]
-    terms_ += [contribution(term, p, spectrum.excess) for term in terms]
+    terms_ += [compute_contribution(term, p, spectrum.excess) for term in terms]
     if not terms_:
         raise OutOfReachError(NOTHING_GROWS)
     return SolvedFunction(
@@ -85,12 +98,12 @@ def by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated: Sequ
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
         leading_terms(terms_),
         exponent=p,
-        factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=gap_of((term.power for term in terms), p),
+        factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
+        gap=find_gap((term.power for term in terms), p),
     )
 
 
-def _call_scale(call: WeightedCall) -> Constant:
+def _find_call_scale(call: WeightedCall) -> Constant:
     """Return the s with n^w*(n^c)^s = n^s. Raises OutOfReachError."""
     root = call.argument.root
     if root >= 1:
@@ -123,9 +136,9 @@ class SolvedFunction:
     terms: tuple[GrowthTerm, ...] = ()
     beyond: str | None = None
     growth: s.Expr | None = None
-    closed: Closed | None = None
+    closed: ClosedExpression | None = None
     shrinking: str = SPLITS
-    exponent: Constant = NOTHING
+    exponent: Constant = ZERO_CONSTANT
     stride: fmpq = _CONSTANT.coefficient
     start: fmpq = _CONSTANT.coefficient
     factor: fmpq | None = None
@@ -135,7 +148,7 @@ class SolvedFunction:
 
 def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
     """Solve a function that calls no other. Raises OutOfReachError."""
-    stated = statement(name, size, branches, bases)
+    stated = format_statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
         check_terms(branches, bases.threshold)
@@ -145,7 +158,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) ->
         return SolvedFunction("no recursion", stated, terms)
     for call in calls:
         _check_call(name, call)
-    beyond = _superpolynomial(branches, bases)
+    beyond = _explain_superpolynomial(branches, bases)
     if beyond is not None:
         shrinking = ROOTS if all(call.argument.is_root for call in calls) else SPLITS
         if any(call.argument.is_step for call in calls):
@@ -155,11 +168,11 @@ def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) ->
         if call.weight.varies and not call.argument.is_root:
             raise OutOfReachError("a weight that shrinks as the size grows")
     if all(call.argument.is_split for call in calls):
-        return _by_splits(size, branches, bases, stated)
+        return _solve_by_splits(size, branches, bases, stated)
     if all(call.argument.is_root for call in calls):
-        return _by_roots(name, size, branches, bases, stated)
+        return _solve_by_roots(name, size, branches, bases, stated)
     if all(call.argument.is_step for call in calls):
-        return _by_steps(size, branches, bases, stated)
+        return _solve_by_steps(size, branches, bases, stated)
     raise OutOfReachError("sizes that shrink in different ways in one recurrence")
 
 
@@ -174,7 +187,7 @@ def _check_call(name: str, call: WeightedCall) -> None:
         raise OutOfReachError("a recursive call is subtracted")
 
 
-def _superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
+def _explain_superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
     """Return why a function outgrows every polynomial, if it evidently does: the added terms must be at least 0."""
     for branch in branches:
         positive = bases.growing or any(term.coefficient > 0 for term in branch.terms)
@@ -192,7 +205,7 @@ def _superpolynomial(branches: Branches, bases: InitialValues) -> str | None:
     return None
 
 
-def _by_splits(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
+def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
     """Solve T(n) = max over branches of sum a*T(r*n + d) + f(n) by the theorem of Akra and Bazzi."""
     for branch in branches:
         for call in branch.calls:
@@ -211,31 +224,31 @@ def _by_splits(size: str, branches: Branches, bases: InitialValues, stated: tupl
         result.terms,
         closed=closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
         exponent=result.exponent,
-        factor=common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=gap_of((term.power for branch in branches for term in branch.terms), result.exponent),
+        factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
+        gap=find_gap((term.power for branch in branches for term in branch.terms), result.exponent),
     )
 
 
-def common_factor(shares: Iterable[fmpq]) -> fmpq | None:
+def find_common_factor(shares: Iterable[fmpq]) -> fmpq | None:
     """Return the number whose powers all 1/share are, or None."""
-    roots = {primitive(1 / share)[0] for share in shares}
+    roots = {split_power(1 / share)[0] for share in shares}
     return roots.pop() if len(roots) == 1 else None
 
 
-def gap_of(powers: Iterable[Constant], p: Constant) -> float:
+def find_gap(powers: Iterable[Constant], p: Constant) -> float:
     """Return the smallest nonzero difference between powers and the exponent."""
     gaps = [abs(float((exponent - p).enclosure().mid())) for exponent in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
 
 
-def _by_roots(
+def _solve_by_roots(
     name: str, size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]
 ) -> SolvedFunction:
     """Solve T(n) = sum a*n^w*T(n^c) + f(n): T/n^s is a recurrence by splits in mu = log2(n)."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a value at 2")
     check_terms(branches, bases.threshold)
-    scale, *rest = {_call_scale(call) for branch in branches for call in branch.calls}
+    scale, *rest = {_find_call_scale(call) for branch in branches for call in branch.calls}
     if rest:
         raise OutOfReachError("calls at roots with weights that do not go together")
     parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
@@ -248,26 +261,26 @@ def _by_roots(
         closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=result.exponent,
-        factor=common_factor(call.argument.root for branch in branches for call in branch.calls),
-        gap=gap_of((term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent),
+        factor=find_common_factor(call.argument.root for branch in branches for call in branch.calls),
+        gap=find_gap((term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent),
     )
 
 
-def _by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
+def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple[str, ...]) -> SolvedFunction:
     """Solve T(n) = sum a*T(n - c) + f(n): a recurrence by splits in m = 2^(n/g), g the stride.
 
     If weights add up to 1, p is 0 and the growth a sum over sizes; if to less, f itself; if to more, exponential.
     """
-    stride = stride_of(call for branch in branches for call in branch.calls)
+    stride = find_stride(call for branch in branches for call in branch.calls)
     if bases.threshold < 0 and any(term.varies for branch in branches for term in branch.terms):
         raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
     check_terms(branches, bases.threshold + stride)
-    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in strides(x.calls, stride)) for x in branches]
+    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in find_strides(x.calls, stride)) for x in branches]
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
         # Steps have no common part, so that one base value that is not 0 grows as all of them would.
         growing = (_CONSTANT,)
-    inside = [tuple(term.with_powers((NOTHING, *term.powers)) for term in branch.terms) for branch in branches]
+    inside = [tuple(term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms) for branch in branches]
     result = growth_of_maximum(inside, parts, growing)
     if result.terms[0].power.sign() < 0:
         raise OutOfReachError("the function vanishes as the size grows")
@@ -277,20 +290,22 @@ def _by_steps(size: str, branches: Branches, bases: InitialValues, stated: tuple
     solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
     if result.exponent.sign() <= 0:
         return replace(solved, steps=(*stated, *step_lines(branches, result, stride, size)))
-    base = characteristic(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
-    growth = _times(terms, size, stride, base)
+    base = find_positive_root(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
+    growth = _build_exponential(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
-        lower, upper = (_times(terms, size, stride, replace(base, text=text)) for text in nine_digit_bracket(base.text))
+        lower, upper = (
+            _build_exponential(terms, size, stride, replace(base, text=text)) for text in nine_digit_bracket(base.text)
+        )
         between = lower, upper
     lines = (*stated, *step_lines(branches, result, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"
     return replace(solved, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
 
-def _times(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:
+def _build_exponential(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, base: s.Expr) -> s.Expr:
     """Return a power whose exponent has the size, multiplied by terms without it."""
-    exponential = b.power(base, b.multiple(1 / stride, [b.name(size)], []))
+    exponential = b.power(base, b.rational_multiple(1 / stride, [b.name(size)], []))
     return (
         exponential if all(term.is_constant for term in terms) else b.product([growth_tree(terms, size), exponential])
     )

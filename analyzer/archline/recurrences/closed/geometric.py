@@ -13,20 +13,20 @@ from math import comb
 from typing import Any
 
 from archline.algebra.evaluate.formulas import MAX_SIZE_BITS, exact_root
-from archline.algebra.reals import NOTHING, UNITY, Constant
+from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.growth.candidates import as_factor
 from archline.growth.growths import is_number
 from archline.growth.monomials import Factor
-from archline.growth.monomials import factor as size_factor
-from archline.growth.normal_form import constant
+from archline.growth.monomials import make_size_factor as size_factor
+from archline.growth.normal_form import evaluate_constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
 from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
-from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, primitive
+from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, split_power
 from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor
-from archline.recurrences.asymptotic.theorems import Strides, factored, polynomial, strides
+from archline.recurrences.asymptotic.theorems import Strides, build_polynomial, factor_polynomial, find_strides
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])
@@ -53,7 +53,7 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
     The unknown coefficients are found from as many values as there are: both sides then satisfy one linear recurrence
     of that order, and agree everywhere if they agree at that number of values in a row.
     """
-    roots = _roots(calls)
+    roots = _find_roots(calls)
     if roots is None:
         return None
     multiplicities, golden = roots
@@ -63,7 +63,7 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
         basis += [(ratio, power) for power in range(count)]
     if not basis or len(basis) > MAX_UNKNOWNS:
         return None
-    values = _values(calls, initial, forcing, len(basis))
+    values = _compute_values(calls, initial, forcing, len(basis))
     rows = [[_basis_value(element, k) for element in basis] for k in range(len(basis))]
     solution = fmpq_mat(rows).solve(fmpq_mat([[value] for value in values]))
     coefficients = [solution[at, 0] for at in range(len(basis))]
@@ -72,16 +72,16 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
         for coefficient, (ratio, power) in zip(coefficients, basis, strict=True)
         if coefficient and ratio is not None
     ]
-    return (*(_fibonacci(coefficients[0], coefficients[1]) if golden else ()), *pieces)
+    return (*(_make_fibonacci_terms(coefficients[0], coefficients[1]) if golden else ()), *pieces)
 
 
-def _roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
+def _find_roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
     """Return the rational characteristic roots with multiplicities, and whether the golden ratio is a root."""
     if max(step for _, step in calls) > MAX_UNKNOWNS:
         return None
     multiplicities: dict[fmpq, int] = {}
     golden = False
-    for factor, multiplicity in factored(polynomial(calls)):
+    for factor, multiplicity in factor_polynomial(build_polynomial(calls)):
         if factor.degree() == 1:
             multiplicities[fmpq(-factor[0], factor[1])] = multiplicity
         elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:
@@ -91,17 +91,17 @@ def _roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
     return multiplicities, golden
 
 
-def _values(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing, count: int) -> list[fmpq]:
+def _compute_values(calls: Strides, initial: Callable[[int], fmpq], forcing: Forcing, count: int) -> list[fmpq]:
     values = [initial(0)]
     for k in range(1, count):
-        total = forcing_at(forcing, k)
+        total = evaluate_forcing(forcing, k)
         for weight, step in calls:
             total += weight * (values[k - step] if k >= step else initial(k - step))
         values.append(total)
     return values
 
 
-def forcing_at(forcing: Forcing, k: int) -> fmpq:
+def evaluate_forcing(forcing: Forcing, k: int) -> fmpq:
     """Return f(k)."""
     total = fmpq(0)
     for ratio, coefficients in forcing.items():
@@ -112,20 +112,20 @@ def forcing_at(forcing: Forcing, k: int) -> fmpq:
 def _basis_value(basis: tuple[fmpq | None, int], k: int) -> fmpq:
     ratio, power = basis
     if ratio is None:
-        return fmpq(fibonacci(k + power))
+        return fmpq(compute_fibonacci(k + power))
     return fmpq(ratio**k * k**power)
 
 
-def fibonacci(k: int) -> int:
+def compute_fibonacci(k: int) -> int:
     """Return the Fibonacci number, for negative k too."""
     value = int(fmpz.fib_ui(fmpz(abs(k))))
     return -value if k < 0 and k % 2 == 0 else value
 
 
-def _fibonacci(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
+def _make_fibonacci_terms(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
     """Return first*fibonacci(k) + second*fibonacci(k + 1), as one Fibonacci number if possible."""
     for shift in range(-2, 5):
-        before, at = fibonacci(shift - 1), fibonacci(shift)
+        before, at = compute_fibonacci(shift - 1), compute_fibonacci(shift)
         # fibonacci(k + shift) = fibonacci(shift - 1)*fibonacci(k) + fibonacci(shift)*fibonacci(k + 1)
         factor = second / at if at else first / before if before else fmpq(0)
         if factor * before == first and factor * at == second:
@@ -160,7 +160,7 @@ class SizeSequence:
 
     def counter(self, more: fmpq) -> s.Expr:
         """Return the counter k plus a number."""
-        counted = b.quotient([self.log], [] if is_number(self.bits, 1) else [self.bits])
+        counted = b.divide_products([self.log], [] if is_number(self.bits, 1) else [self.bits])
         more -= self.shift
         return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
@@ -172,9 +172,11 @@ class SizeSequence:
                 return None
             base = root if ratio > 0 else -root
             power = b.binary("^", b.number(base), self.size)
-            return base ** -int(self.start.p), [] if base == 1 else [(as_factor(power), UNITY)]
+            return base ** -int(self.start.p), [] if base == 1 else [(as_factor(power), ONE_CONSTANT)]
         exponent = log_ratio(abs(ratio), self.factor)
-        sign: Factors = [(as_factor(b.binary("^", b.number(-1), self.counter(self.shift))), UNITY)] if ratio < 0 else []
+        sign: Factors = (
+            [(as_factor(b.binary("^", b.number(-1), self.counter(self.shift))), ONE_CONSTANT)] if ratio < 0 else []
+        )
         if self.relative and exponent.is_rational and exponent.rational.q == 1:
             return fmpq(1), [(as_factor(self.size), exponent), (as_factor(b.number(self.start)), -exponent), *sign]
         growing = b.binary("/", self.size, b.number(self.start)) if self.relative else self.size
@@ -183,7 +185,7 @@ class SizeSequence:
     def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
         """Return a piece times bits^logs and the named factors; k^i is expanded."""
         if piece.ratio is None:
-            factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), UNITY)
+            factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), ONE_CONSTANT)
             whole: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
             return whole if self.stride in (None, 1) else None
         power = self.power(piece.ratio)
@@ -194,16 +196,16 @@ class SizeSequence:
         for j in range(piece.power + 1):
             coefficient = piece.coefficient * number * comb(piece.power, j) * (-self.shift) ** (piece.power - j)
             bits = (as_factor(self.bits), Constant.of(logs - j))
-            sums.append(_with_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
+            sums.append(_absorb_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
         return sums
 
 
-def _with_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
+def _absorb_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
     """Multiply integer powers of numbers into the coefficient."""
     coefficient, factors = term
     remaining: Factors = []
     for base, exponent in factors:
-        number = constant(base.expr) if isinstance(base.expr, s.Integer | s.Binary) else None
+        number = evaluate_constant(base.expr) if isinstance(base.expr, s.Integer | s.Binary) else None
         if number is not None and number.is_rational and exponent.is_rational and exponent.rational.q == 1:
             coefficient *= number.rational ** int(exponent.rational.p)
         else:
@@ -211,13 +213,15 @@ def _with_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
     return coefficient, remaining
 
 
-def merged(products: Sums, *first: s.Expr) -> Sums:
+def merge_products(products: Sums, *first: s.Expr) -> Sums:
     """Add like products; those with the highest powers of the expressions `first` come first."""
     bases = list(map(as_factor, first))
-    return _added(products, lambda powers: [-float(powers[x].enclosure()) if x in powers else 0.0 for x in bases])
+    return _add_products(
+        products, lambda powers: [-float(powers[x].enclosure()) if x in powers else 0.0 for x in bases]
+    )
 
 
-def _added(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
+def _add_products(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
     """Add like products, in the order of the rank of their powers."""
     sums: dict[tuple[tuple[Factor, Constant], ...], fmpq] = {}
     for coefficient, factors in products:
@@ -227,7 +231,7 @@ def _added(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> 
 
 
 @record
-class Closed:
+class ClosedExpression:
     """An expression and its domain; `places` are some sizes in the domain."""
 
     expr: s.Expr
@@ -235,7 +239,7 @@ class Closed:
     places: tuple[Fraction, ...]
 
 
-def _places(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
+def _convert_sizes(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
     return tuple(Fraction(int(size.p), int(size.q)) for size in sizes)
 
 
@@ -244,24 +248,24 @@ Starts = Mapping[Symbols, Callable[[int], fmpq]]
 Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
-def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> Closed | None:
+def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
     """Return T on n0*b^k, if all shares are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
-    clock = _clock(
+    clock = _find_size_sequence(
         b.name(size), bases.threshold, [(call.weight.coefficient, call.argument.ratio) for call in branch.calls]
     )
-    starts = None if clock is None else _starts(bases, clock.at)
-    solution = None if clock is None or starts is None else _solved(clock, branch.terms, starts)
+    starts = None if clock is None else _find_start_values(bases, clock.at)
+    solution = None if clock is None or starts is None else _solve_by_linearity(clock, branch.terms, starts)
     if clock is None or solution is None:
         return None
-    expr = sum_tree(merged(solution, clock.size, clock.log))
+    expr = sum_tree(merge_products(solution, clock.size, clock.log))
     factor = str(clock.factor) if clock.factor.q == 1 else f"({clock.factor})"
     powers = f"{factor}^k" if clock.start == 1 else f"{clock.start}*{factor}^k"
-    return Closed(expr, f"{size} = {powers}", _places(map(clock.at, range(6))))
+    return ClosedExpression(expr, f"{size} = {powers}", _convert_sizes(map(clock.at, range(6))))
 
 
-def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> Closed | None:
+def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> ClosedExpression | None:
     """Return T on n0^(b^k): with mu = log2(n), T/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
@@ -270,47 +274,57 @@ def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Con
         return None
     n = b.name(size)
     mu = b.call("log2", n)
-    clock = _clock(mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls])
-    starts = _starts(bases, lambda _: bases.threshold, divisor)
+    clock = _find_size_sequence(
+        mu, start.rational, [(call.weight.coefficient, call.argument.root) for call in branch.calls]
+    )
+    starts = _find_start_values(bases, lambda _: bases.threshold, divisor)
     if clock is None or starts is None or clock.factor.q != 1:
         return None
-    solution = _solved(clock, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
+    solution = _solve_by_linearity(clock, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
     if solution is None:
         return None
     scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in solution]
-    expr = sum_tree(merged(scaled, n, mu, clock.log))
-    places = _places(bases.threshold ** int(clock.factor**k) for k in range(6) if clock.factor**k <= MAX_SIZE_BITS)
-    return Closed(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
+    expr = sum_tree(merge_products(scaled, n, mu, clock.log))
+    places = _convert_sizes(
+        bases.threshold ** int(clock.factor**k) for k in range(6) if clock.factor**k <= MAX_SIZE_BITS
+    )
+    return ClosedExpression(expr, f"{size} = {bases.threshold}^({clock.factor}^k)", places)
 
 
-def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> Closed | None:
+def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> ClosedExpression | None:
     """Return T on integers, or on n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
     start = bases.threshold
-    harmonic = [term for term in branch.terms if term.exact and term.kind == ((-UNITY,), ())]
-    calls = strides(branch.calls, stride)
+    harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
+    calls = find_strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
     n = b.name(size)
     clock = SizeSequence(n, start, fmpq(1), calls, n, b.number(stride), start / stride, stride=stride)
-    starts = _starts(bases, clock.at)
-    terms = [term.with_powers((NOTHING, *term.powers)) for term in branch.terms if term not in harmonic]
-    solution = None if starts is None or any(len(term.powers) > 2 for term in terms) else _solved(clock, terms, starts)
+    starts = _find_start_values(bases, clock.at)
+    terms = [term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms if term not in harmonic]
+    solution = (
+        None
+        if starts is None or any(len(term.powers) > 2 for term in terms)
+        else _solve_by_linearity(clock, terms, starts)
+    )
     if solution is None:
         return None
     for term in harmonic:
-        solution.append((term.coefficient, [(as_factor(b.call("harmonic", n)), UNITY)]))
+        solution.append((term.coefficient, [(as_factor(b.call("harmonic", n)), ONE_CONSTANT)]))
         if start > 0:
-            solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), UNITY)]))
+            solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), ONE_CONSTANT)]))
 
     def rank_powers(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
         only = all(base == size_factor(size) for base in powers)
         return only, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
-    places = _places(map(clock.at, (0, 1, 2, 5, 12, 31)))
-    return Closed(sum_tree(_added(solution, rank_powers)), _domain(size, start, stride), places)
+    places = _convert_sizes(map(clock.at, (0, 1, 2, 5, 12, 31)))
+    return ClosedExpression(
+        sum_tree(_add_products(solution, rank_powers)), _describe_domain(size, start, stride), places
+    )
 
 
-def _starts(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
+def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
     """Return the base values, each of the first threshold that is not below a size."""
     if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
         return None
@@ -325,9 +339,9 @@ def _starts(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int
     return {key: make_initial(key) for key in {(), *(term.symbols for _, terms in bases.values for term in terms)}}
 
 
-def _clock(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
+def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
     """Return the sequence of sizes at which all calls are, if their shares are powers of one number."""
-    bases = [primitive(1 / share) for _, share in parts]
+    bases = [split_power(1 / share) for _, share in parts]
     root, *rest = {base for base, _ in bases}
     if start <= 0 or rest:
         return None
@@ -342,10 +356,10 @@ def _clock(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> Siz
     return SizeSequence(size, start, factor, calls, relative, bits_tree, fmpq(0), relative=True)
 
 
-def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
+def _solve_by_linearity(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
     """Return the solution: by linearity, each product of symbols and each power of `bits` is solved by itself."""
     forcings: Forcings = {symbols: {0: {}} for symbols in starts}
-    if not all(_force(clock, term, forcings) for term in terms):
+    if not all(_add_forcing(clock, term, forcings) for term in terms):
         return None
     solution: Sums = []
     for symbols, by_logs in forcings.items():
@@ -363,7 +377,7 @@ def _solved(clock: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) ->
     return solution
 
 
-def _force(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
+def _add_forcing(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
     """Add c*n^a*log^m = c*n0^a*(b^a)^k * (shift + k)^m*bits^m to the forcings; return False if it has another form."""
     ratio, at_start = power_of(clock.factor, term.power), power_of(clock.start, term.power) if term.power else fmpq(1)
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
@@ -379,7 +393,7 @@ def _force(clock: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
     return True
 
 
-def _domain(size: str, start: fmpq, stride: fmpq) -> str:
+def _describe_domain(size: str, start: fmpq, stride: fmpq) -> str:
     if stride == 1:
         return f"integers {size} >= {start}"
     if stride == 2:

@@ -12,16 +12,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 
 from archline.algebra import atoms as a
-from archline.algebra.expand import expanded, log2
+from archline.algebra.expand import expand_logarithms, log2_of_number
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
 from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq, primes
 from archline.records import record
-from archline.recurrences.model import BoundSide, Equation, SizeFunction, by_call, calls
+from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_calls, split_by_call
 
 
-def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
+def find_peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
     """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether each level needs it; None for other recursions.
 
     Memory that a call needs is free again when it returns, so that levels do not add up. If a grows with all sizes, and
@@ -29,8 +29,8 @@ def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
     """
     amounts: dict[Poly, None] = {}
     for equation in function.equations:
-        for option in a.options(equation.value, True):
-            if not calls(option):
+        for option in a.split_extremum(equation.value, True):
+            if not find_calls(option):
                 amounts[option] = None
             elif not _is_smaller_call(option, equation, function):
                 return None
@@ -40,7 +40,9 @@ def peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
         # A size is subtracted, or divides.
         return None
     levels = [equation for equation in function.equations if equation.recursive]
-    return total(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in a.options(levels[0].value, True)
+    return sum_polynomials(needed), len(needed) == 1 and len(levels) == 1 and needed[0] in a.split_extremum(
+        levels[0].value, True
+    )
 
 
 def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) -> bool:
@@ -111,7 +113,7 @@ class Depth:
     def _depth(self) -> Poly:
         logs = a.log2(Poly.symbol(self.size))
         ((monomial, coefficient),) = self.end.terms.items()
-        logs = logs - log2(coefficient)
+        logs = logs - log2_of_number(coefficient)
         for atom, power in monomial:
             logs = logs - a.log2(Poly.of_atom(atom)).scaled(power)
         base = a.log2(Poly.constant(self.base))
@@ -140,7 +142,7 @@ class LevelStep:
 
 
 @record
-class Form:
+class BoundingForms:
     """Bounds of a function, each None if none is found; if `leaf` is given, that case applies first."""
 
     lower: Poly | None
@@ -148,31 +150,31 @@ class Form:
     leaf: Equation | None = None
 
 
-def closed_form(function: SizeFunction) -> Form:
+def closed_form(function: SizeFunction) -> BoundingForms:
     """Return bounds of the function, equal ones if it is known exactly."""
     leaves = [equation for equation in function.equations if not equation.recursive]
-    steps = [step_of(function, equation) for equation in function.equations if equation.recursive]
+    steps = [read_level_step(function, equation) for equation in function.equations if equation.recursive]
     level_steps = [step for step in steps if step is not None]
-    depth = _depth(function, leaves, level_steps)
+    depth = _find_depth(function, leaves, level_steps)
     if len(leaves) != 1 or depth is None or len(level_steps) < len(steps):
-        return _peak(function, leaves)
-    return _Search(function, leaves[0], level_steps, depth).form()
+        return _bound_peak(function, leaves)
+    return _FormSearch(function, leaves[0], level_steps, depth).form()
 
 
-def _peak(function: SizeFunction, leaves: Sequence[Equation]) -> Form:
+def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
     """Return bounds of a peak, to which levels do not add up, if the function is one."""
-    peak = peak_form(function)
+    peak = find_peak_form(function)
     if peak is None:
-        return Form(None, None)
+        return BoundingForms(None, None)
     upper, exact = peak
-    return Form(upper, upper, leaves[0]) if exact and len(leaves) == 1 else Form(None, upper)
+    return BoundingForms(upper, upper, leaves[0]) if exact and len(leaves) == 1 else BoundingForms(None, upper)
 
 
-def step_of(function: SizeFunction, equation: Equation) -> LevelStep | None:
+def read_level_step(function: SizeFunction, equation: Equation) -> LevelStep | None:
     """Return the step of a recursive case with one call whose sizes are multiples of its own; None for others."""
-    value, least = maximum_of(equation.value)
-    rest, weights = by_call(value)
-    if len(weights) != 1 or calls(rest):
+    value, least = split_maximum(equation.value)
+    rest, weights = split_by_call(value)
+    if len(weights) != 1 or find_calls(rest):
         return None
     ((call, weight),) = weights.items()
     if call.function != function.name or not weight.is_constant or weight.constant_term <= 0:
@@ -193,21 +195,21 @@ def step_of(function: SizeFunction, equation: Equation) -> LevelStep | None:
     return LevelStep(equation, rest, least, weight.constant_term, factors, frozenset(counted), constants)
 
 
-def maximum_of(value: Poly) -> tuple[Poly, Poly | None]:
+def split_maximum(value: Poly) -> tuple[Poly, Poly | None]:
     """Return the x and y of max(x, y), where x contains the call; else the value itself and None."""
     for atom in value.atoms():
-        if isinstance(atom, a.PositivePart) and calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
+        if isinstance(atom, a.PositivePart) and find_calls(atom.argument) and value.coefficients(atom).get(1) == ONE:
             left = value - Poly.of_atom(atom)
             right = left + atom.argument
-            return (left, right) if calls(left) else (right, left)
+            return (left, right) if find_calls(left) else (right, left)
     return value, None
 
 
-def _depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
+def _find_depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
     """Return the size that calls divide until a leaf is reached."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
-            end = _pinned(leaf, name)
+            end = _find_pinned_value(leaf, name)
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
             if all(step_.factors.get(name_) == 1 for step_ in steps for name_ in end.names):
@@ -215,7 +217,7 @@ def _depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[L
     return None
 
 
-def _pinned(equation: Equation, name: str) -> Poly | None:
+def _find_pinned_value(equation: Equation, name: str) -> Poly | None:
     """Return the value of a size in a case, if the case determines it."""
     facts, atom = equation.facts, Symbol(name)
     bounds = facts.bounds.get(name)
@@ -229,7 +231,7 @@ def _pinned(equation: Equation, name: str) -> Poly | None:
     return None if bounds is None else next((low for low in bounds.lower if low in bounds.upper), None)
 
 
-class _Search:
+class _FormSearch:
     """Guesses closed forms in the sizes and the number of levels, and proves them."""
 
     def __init__(self, function: SizeFunction, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
@@ -238,68 +240,77 @@ class _Search:
         self._counted = [step for step in steps if step not in self._down]
         self._steps = steps
 
-    def form(self) -> Form:
+    def form(self) -> BoundingForms:
         """Return the sharpest bounds that are guessed and proved, from each side."""
         proved: dict[BoundSide, Poly] = {}
-        for guess in map(expanded, self._guesses()):
+        for guess in map(expand_logarithms, self._iterate_guesses()):
             for side in (BoundSide.EXACT, BoundSide.UPPER, BoundSide.LOWER):
-                if side not in proved and all(self._in_step(guess, step, side) for step in self._steps):
+                if side not in proved and all(self._is_bound_in_step(guess, step, side) for step in self._steps):
                     proved[side] = guess
             if BoundSide.EXACT in proved:
                 break
         sides = (BoundSide.LOWER, BoundSide.UPPER)
         lower, upper = bounds = [proved.get(BoundSide.EXACT, proved.get(side)) for side in sides]
-        plain = all(bound is None or self._at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True))
-        return Form(self._restored(lower), self._restored(upper), None if plain else self._leaf)
+        plain = all(
+            bound is None or self._is_bound_at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True)
+        )
+        return BoundingForms(self._restore_size(lower), self._restore_size(upper), None if plain else self._leaf)
 
-    def _restored(self, value: Poly | None) -> Poly | None:
+    def _restore_size(self, value: Poly | None) -> Poly | None:
         return None if value is None else self._depth.restored(value)
 
     # Guesses
-    def _guesses(self) -> Iterator[Poly]:
-        for below in (*(guess for step in self._down for guess in self._by_division(step)), self._by_potential()):
+    def _iterate_guesses(self) -> Iterator[Poly]:
+        for below in (
+            *(guess for step in self._down for guess in self._guess_by_division(step)),
+            self._guess_by_potential(),
+        ):
             if below is None:
                 continue
             if not self._counted:
                 yield below
             for step in self._counted:
-                above = self._by_count(step, below)
+                above = self._guess_by_count(step, below)
                 if above is not None:
                     yield above
 
-    def _by_division(self, step: LevelStep) -> Iterator[Poly | None]:
+    def _guess_by_division(self, step: LevelStep) -> Iterator[Poly | None]:
         """Guess the value where this case applies at all levels: down to the leaf, or to the last maximum above it."""
         levels = Poly.symbol(LEVEL)
-        added, rest = self._in_levels(step.added, levels), {LEVEL: levels - _PASSED}
-        end = self._in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
-        yield self._chain(step, added, levels, end, rest)
+        added, rest = self._express_in_levels(step.added, levels), {LEVEL: levels - _PASSED}
+        end = self._express_in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
+        yield self._sum_levels(step, added, levels, end, rest)
         if step.least is not None:
-            end = self._in_levels(step.least, ONE).substitute(step.after(levels - 1))
-            yield self._chain(step, added, levels - 1, end, rest)
+            end = self._express_in_levels(step.least, ONE).substitute(step.after(levels - 1))
+            yield self._sum_levels(step, added, levels - 1, end, rest)
 
-    def _by_count(self, step: LevelStep, below: Poly) -> Poly | None:
+    def _guess_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
         """Guess the value where this case applies until a size is 0, and `below` from there on."""
         if len(step.counted) != 1:
             return None
         (name,) = step.counted
         levels = Poly.symbol(name)
         end = below.substitute({**step.after(levels), name: ZERO})
-        return self._chain(step, self._in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED})
+        return self._sum_levels(
+            step, self._express_in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED}
+        )
 
-    def _chain(self, step: LevelStep, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]) -> Poly | None:
+    def _sum_levels(
+        self, step: LevelStep, added: Poly, levels: Poly, end: Poly, passed: Mapping[str, Poly]
+    ) -> Poly | None:
         """Return the sum of the costs of the levels, and of the rest at their end."""
         if not added.names.isdisjoint(step.given):
             return None
         substitution = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
         total = power(step.weight, levels) * end
         for monomial, coefficient in added.substitute({**substitution, **passed}).terms.items():
-            part = _geometric(Poly({monomial: coefficient}), step.weight, levels)
+            part = _sum_geometric(Poly({monomial: coefficient}), step.weight, levels)
             if part is None:
                 return None
             total = total + part
         return total
 
-    def _by_potential(self) -> Poly | None:
+    def _guess_by_potential(self) -> Poly | None:
         """Guess an upper bound: the cost of a case is the growth of a product of sizes in the call, up to the end.
 
         At the end it is at most a product that no case changes. Terms that no case changes are added once a level.
@@ -309,10 +320,10 @@ class _Search:
         peaks = ZERO
         flat: dict[Poly, fmpq] = {}
         for step in self._down:
-            peaks = peaks + (ZERO if step.least is None else self._in_levels(step.least, ONE))
-            for monomial, coefficient in self._in_levels(step.added, levels).terms.items():
+            peaks = peaks + (ZERO if step.least is None else self._express_in_levels(step.least, ONE))
+            for monomial, coefficient in self._express_in_levels(step.added, levels).terms.items():
                 term = Poly({monomial: fmpq(1)})
-                growth = self._called(term, step) * term**-1
+                growth = self._substitute_call(term, step) * term**-1
                 if step.weight != 1 or not growth.is_constant or growth.constant_term == 0:
                     return None
                 if growth.constant_term == 1:
@@ -321,14 +332,14 @@ class _Search:
                 share = coefficient / (growth.constant_term - 1)
                 potential[term] = max(share, potential.get(term, share), key=abs)
         grown = sum((term.scaled(share) for term, share in potential.items()), ZERO)
-        at_end = peaks + self._in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
+        at_end = peaks + self._express_in_levels(self._leaf.value, ZERO) + grown.substitute({LEVEL: ZERO})
         shrinking = sorted({name for step in self._down for name, factor in step.factors.items() if factor < 1})
         shrinking = [name for name in shrinking if name != self._depth.size]
-        unchanged = (self._unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)
+        unchanged = (self._bound_by_unchanged(Poly({m: c}), shrinking) for m, c in at_end.terms.items() if c > 0)
         preserved = sum((term.scaled(share) for term, share in flat.items()), ZERO)
         return sum(unchanged, ZERO) - grown + preserved * levels
 
-    def _unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
+    def _bound_by_unchanged(self, term: Poly, shrinking: Sequence[str]) -> Poly:
         """Return an upper bound of the term at the end: a product of all sizes that shrink, which no case changes."""
         ((monomial, _),) = term.terms.items()
         powers = {atom.name: exponent for atom, exponent in monomial if isinstance(atom, Symbol)}
@@ -338,46 +349,48 @@ class _Search:
         return term * power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -maximum_
 
     # Proofs
-    def _in_levels(self, value: Poly, levels: Poly) -> Poly:
+    def _express_in_levels(self, value: Poly, levels: Poly) -> Poly:
         """Return the value in terms of the number of levels instead of the size that is divided."""
-        return expanded(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
+        return expand_logarithms(value.substitute({self._depth.size: self._depth.power.substitute({LEVEL: levels})}))
 
-    def _called(self, value: Poly, step: LevelStep) -> Poly:
+    def _substitute_call(self, value: Poly, step: LevelStep) -> Poly:
         arguments = {name: Poly.symbol(name).scaled(factor) for name, factor in step.factors.items()}
         arguments |= {name: Poly.symbol(name) - 1 for name in step.counted}
         if step in self._down:
             arguments[LEVEL] = Poly.symbol(LEVEL) - 1
-        return expanded(value.substitute({**arguments, **step.given}))
+        return expand_logarithms(value.substitute({**arguments, **step.given}))
 
-    def _at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
+    def _is_bound_at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
         """Test whether a guess is a bound in the leaf too, where a call gives some sizes."""
-        difference = guess - self._in_levels(self._leaf.value, ZERO)
-        return _is(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._facts(self._leaf, 0))
+        difference = guess - self._express_in_levels(self._leaf.value, ZERO)
+        return _has_sign(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._build_facts(self._leaf, 0))
 
-    def _in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
+    def _is_bound_in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
         """Test whether a guess is a bound in a case, at whose last level the leaf is called."""
-        once = self._facts(step.equation, 1)
-        if step not in self._down or self._at_leaf(guess, side, step.given):
-            return self._at_call(guess, guess, step, {}, once, side)
-        leaf, more = self._in_levels(self._leaf.value, ZERO), self._facts(step.equation, 2)
-        return self._at_call(guess, guess, step, {}, more, side) and self._at_call(
+        once = self._build_facts(step.equation, 1)
+        if step not in self._down or self._is_bound_at_leaf(guess, side, step.given):
+            return self._is_bound_at_call(guess, guess, step, {}, once, side)
+        leaf, more = self._express_in_levels(self._leaf.value, ZERO), self._build_facts(step.equation, 2)
+        return self._is_bound_at_call(guess, guess, step, {}, more, side) and self._is_bound_at_call(
             guess, leaf, step, {LEVEL: ONE}, once, side
         )
 
-    def _at_call(
+    def _is_bound_at_call(
         self, guess: Poly, called: Poly, step: LevelStep, known: Mapping[str, Poly], facts: Facts, side: BoundSide
     ) -> bool:
         """Test whether a guess equals the case's cost with its call, or is at least or at most that."""
-        pinned = {name: _pinned(step.equation, name) for name in self._function.parameters}
+        pinned = {name: _find_pinned_value(step.equation, name) for name in self._function.parameters}
         ends = {name: end for name, end in pinned.items() if end is not None and end.is_constant}
-        added = self._in_levels(step.added, Poly.symbol(LEVEL)) + self._called(called, step).scaled(step.weight)
-        least = added if step.least is None else self._in_levels(step.least, Poly.symbol(LEVEL))
+        added = self._express_in_levels(step.added, Poly.symbol(LEVEL)) + self._substitute_call(called, step).scaled(
+            step.weight
+        )
+        least = added if step.least is None else self._express_in_levels(step.least, Poly.symbol(LEVEL))
         differences = [(guess - value).substitute({**ends, **known}) for value in (added, least)]
-        above = all(_is(BoundSide.UPPER, difference, facts) for difference in differences)
-        below = any(_is(BoundSide.LOWER, difference, facts) for difference in differences)
+        above = all(_has_sign(BoundSide.UPPER, difference, facts) for difference in differences)
+        below = any(_has_sign(BoundSide.LOWER, difference, facts) for difference in differences)
         return {BoundSide.EXACT: above and below, BoundSide.UPPER: above, BoundSide.LOWER: below}[side]
 
-    def _facts(self, equation: Equation, levels: int) -> Facts:
+    def _build_facts(self, equation: Equation, levels: int) -> Facts:
         """Return facts about the sizes in a case: if it is not a leaf, at least one level is left."""
         facts = Facts()
         for name in self._function.parameters:
@@ -391,7 +404,7 @@ class _Search:
 _PASSED = Poly.symbol("passed")
 
 
-def _is(side: BoundSide, difference: Poly, facts: Facts) -> bool:
+def _has_sign(side: BoundSide, difference: Poly, facts: Facts) -> bool:
     """Test whether a difference is 0, or has a sign."""
     difference = facts.simplify(difference)
     match side:
@@ -412,7 +425,7 @@ def power(factor: fmpq, levels: Poly) -> Poly:
     return result
 
 
-def _geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
+def _sum_geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
     """Return the sum of weight^i*term over i < levels; None unless i, `passed`, occurs in exponents alone."""
     ((monomial, coefficient),) = term.terms.items()
     ratio, rest = weight, Poly.constant(coefficient)

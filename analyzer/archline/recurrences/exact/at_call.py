@@ -12,13 +12,13 @@ from functools import cache
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Poly, total
+from archline.algebra.polynomial import ONE, Atom, Poly, sum_polynomials
 from archline.algebra.prove.logarithms import (
     Logarithm,
     LogarithmOrder,
-    counted,
-    counted_at_most,
     counts_halvings,
+    halving_ceiling,
+    halving_floor,
     symbol_name,
 )
 from archline.algebra.prove.prover import never_negative
@@ -26,66 +26,68 @@ from archline.numbers import fmpq
 from archline.recurrences.model import SizeFunction
 
 
-def halvings(size: Poly, end: Poly) -> Poly:
+def build_min_halvings(size: Poly, end: Poly) -> Poly:
     """Return the minimum number of halvings of a size until it is below `end`."""
     return a.ceil_log2(a.floor_div(size, end) + 1)
 
 
-def most_halvings(size: Poly, end: Poly) -> Poly:
+def build_max_halvings(size: Poly, end: Poly) -> Poly:
     """Return the maximum number of halvings of a size until it is at most `end`."""
     return a.ceil_log2(a.ceil_div(size, end))
 
 
-def without_halvings(value: Poly, facts: Facts) -> Poly:
+def remove_halvings(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: ceil(log2(v + 1)) less a number replaces halvings with factors >= 0."""
-    replacements = {atom: _less_halvings(floor.argument, floor.modulus) for atom, floor in _grows_with(value, facts)}
+    replacements = {
+        atom: _bound_halvings(floor.argument, floor.modulus) for atom, floor in _iterate_rising_halvings(value, facts)
+    }
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def _less_halvings(size: Poly, end: Poly) -> Poly:
+def _bound_halvings(size: Poly, end: Poly) -> Poly:
     return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
 
 
-def in_logarithms(value: Poly, facts: Facts) -> Poly:
+def replace_halvings(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: ceil(log2(v + 1))/(d + 1) replaces halvings of v >= k, for d = ceil(log2(k)).
 
     That is at most 1 up to d + 1, and above that at most ceil(log2(v + 1)) - d; it grows as the number of halvings.
     """
     replacements = {
         atom: a.ceil_log2(floor.argument + 1) / (a.ceil_log2(floor.modulus).constant_term + 1)
-        for atom, floor in _grows_with(value, facts)
+        for atom, floor in _iterate_rising_halvings(value, facts)
         if facts.nonnegative(floor.argument.substitute(facts.rewrites) - floor.modulus)
     }
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def at_halves(value: Poly, facts: Facts, sizes: Mapping[str, Poly], there: Facts) -> Poly:
+def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], there: Facts) -> Poly:
     """Return a lower bound of a value at the sizes of a call from another function, with the facts `there`.
 
     A part of about half of a size is halved at least once less than the size; for other sizes, a lower bound of the
     number of halvings replaces it.
     """
-    halvings_of = dict(_grows_with(value, facts))
+    halvings_of = dict(_iterate_rising_halvings(value, facts))
     names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_of)}
     bounds = {
-        names[atom]: _of_half(there.simplify(floor.argument.substitute(sizes)), floor.modulus, there)
+        names[atom]: _bound_halvings_of_part(there.simplify(floor.argument.substitute(sizes)), floor.modulus, there)
         for atom, floor in halvings_of.items()
     }
     symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
     return value.map_atoms(symbols.get).substitute({**sizes, **bounds})
 
 
-def _of_half(size: Poly, end: Poly, facts: Facts) -> Poly:
+def _bound_halvings_of_part(size: Poly, end: Poly, facts: Facts) -> Poly:
     for whole in map(Poly.symbol, sorted(size.names)):
         if size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1):
-            return halvings(whole, end) - 1
-    return _less_halvings(size, end)
+            return build_min_halvings(whole, end) - 1
+    return _bound_halvings(size, end)
 
 
-def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
+def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
     """Iterate over the numbers of halvings, all of whose powers have factors that are proved to be at least 0."""
     for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
-        floor = counted(atom)
+        floor = halving_floor(atom)
         if floor is None:
             continue
         parts = value.coefficients(atom)
@@ -94,10 +96,10 @@ def _grows_with(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
             yield atom, floor
 
 
-def halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
+def bound_halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """Return a lower or upper bound of a number of halvings at the sizes of a call; None if it is unknown."""
     number = Poly.of_atom(atom)
-    lower_floor, upper_floor = counted(atom), counted_at_most(atom)
+    lower_floor, upper_floor = halving_floor(atom), halving_ceiling(atom)
     if lower_floor is not None:
         size = lower_floor.argument
         size_at_call = facts.simplify(size.substitute(sizes))
@@ -141,13 +143,13 @@ def log2_upper_fraction(number: fmpq) -> fmpq:
     return min(candidates)
 
 
-def least_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
+def bound_log_decrease_below(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """Return a proved lower bound of log2(whole) - log2(part), of two values above 0; None if it may be below 0."""
     share = next((share for share in SHARES if never_negative(whole.scaled(share) - part, facts)), None)
     return None if share is None else log2_lower_fraction(1 / share)
 
 
-def most_fall(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
+def bound_log_decrease_above(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """Return a proved upper bound of log2(whole) - log2(part), of two values above 0; None if there is none."""
     share = next((share for share in reversed(SHARES) if never_negative(part - whole.scaled(share), facts)), None)
     return None if share is None else log2_upper_fraction(1 / share)
@@ -182,7 +184,7 @@ class CallContext(LogarithmOrder):
         super().__init__(facts, tangents)
         self._references = references
         self._bounded, self._known, self._signs = set[str](), dict[str, Poly](), dict[Poly, Poly]()
-        self._place = cache(self._there)
+        self._place = cache(self._replace_atom)
 
     def at(self, value: Poly, sizes: Mapping[str, Poly]) -> Poly:
         """Return the value at the sizes of the call; numbers of halvings are replaced by lower or upper bounds.
@@ -194,32 +196,32 @@ class CallContext(LogarithmOrder):
         if not halvings_atoms or not sizes:
             # Most sizes stay as they are, and so do expressions of these alone.
             moved = {name: result for name, result in sizes.items() if a.symbol_of(result) != name}
-            return self._placed(self.facts.simplify(value.substitute(moved)))
+            return self._replace_atoms(self.facts.simplify(value.substitute(moved)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_atoms)}
-        numbers = {names[atom]: halvings_at_call(atom, sizes, self.facts) for atom in halvings_atoms}
+        numbers = {names[atom]: bound_halvings_at_call(atom, sizes, self.facts) for atom in halvings_atoms}
         if any(bound is None for bound in numbers.values()):
             raise NotComparableError
         symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
-        result = self._placed(self.facts.simplify(value.map_atoms(symbols.get).substitute(sizes)))
+        result = self._replace_atoms(self.facts.simplify(value.map_atoms(symbols.get).substitute(sizes)))
         return result.substitute({name: bound for name, bound in numbers.items() if bound is not None})
 
-    def _placed(self, value: Poly) -> Poly:
+    def _replace_atoms(self, value: Poly) -> Poly:
         return value.map_atoms(self._place)
 
-    def _there(self, atom: Atom) -> Poly | None:
+    def _replace_atom(self, atom: Atom) -> Poly | None:
         if isinstance(atom, a.CeilLog2):
-            return None if atom.argument in self._references else self._logarithm(atom)
+            return None if atom.argument in self._references else self._express_logarithm(atom)
         if not atom.parts:
             return None
-        parts = tuple(self._placed(part) for part in atom.parts)
+        parts = tuple(self._replace_atoms(part) for part in atom.parts)
         if isinstance(atom, a.Exponential) and parts != atom.parts and not parts[0].names.isdisjoint(self._bounded):
             # A bound of the exponent is too weak for the power.
             raise NotComparableError
         if isinstance(atom, a.PositivePart):
-            return self._positive(parts[0])
+            return self._decide_maximum(parts[0])
         return None if parts == atom.parts else atom.rebuild(parts)
 
-    def _positive(self, value: Poly) -> Poly:
+    def _decide_maximum(self, value: Poly) -> Poly:
         """Return max(0, value), decided by remainders too: ceil(n/2) is at least 9 where n is at least 17."""
         if value not in self._signs:
             low, high = (never_negative(difference, self.facts) for difference in (value, -value))
@@ -227,7 +229,7 @@ class CallContext(LogarithmOrder):
         return self._signs[value]
 
     # Logarithms that fall by an uneven part
-    def falling(self, atom: Logarithm) -> Poly:
+    def write_logarithm(self, atom: Logarithm) -> Poly:
         """Return a symbol for the logarithm of an integer >= 1. Raises NotComparableError if it may be less than 1."""
         if isinstance(atom, a.CeilLog2):
             return self._reference(atom)
@@ -238,12 +240,12 @@ class CallContext(LogarithmOrder):
             lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
             if (maximum_ := self._most(argument)) is not None:
                 upper.append(Poly.constant(maximum_))
-            self._with_ordered(atom, lower, upper)
+            self._add_ordered(atom, lower, upper)
         return Poly.symbol(symbol_name(atom))
 
-    def falling_at(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
+    def write_logarithm_at(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
         """Return a symbol for a logarithm at the sizes of a call, between bounds from the caller's logarithm."""
-        argument, logarithm = atom.argument, self.falling(atom)
+        argument, logarithm = atom.argument, self.write_logarithm(atom)
         argument_at_call = self.facts.simplify(argument.substitute(sizes))
         if argument_at_call == argument:
             return logarithm
@@ -251,7 +253,10 @@ class CallContext(LogarithmOrder):
         if name not in self.facts.bounds:
             if not never_negative(argument_at_call - 1, self.facts):
                 raise NotComparableError
-            low, high = (fall(argument, argument_at_call, self.facts) for fall in (least_fall, most_fall))
+            low, high = (
+                fall(argument, argument_at_call, self.facts)
+                for fall in (bound_log_decrease_below, bound_log_decrease_above)
+            )
             if low is None:
                 raise NotComparableError
             if isinstance(atom, a.CeilLog2):
@@ -271,16 +276,18 @@ class CallContext(LogarithmOrder):
             self.facts = self.facts.with_symbol(name, [Poly.constant(0)], [Poly.constant(1)])
         return Poly.symbol(name)
 
-    def _logarithm(self, atom: a.CeilLog2) -> Poly:
+    def _express_logarithm(self, atom: a.CeilLog2) -> Poly:
         name = symbol_name(atom)
         if name in self._known:
             return self._known[name]
         if name not in self.facts.bounds:
-            halved = self._halved(atom.argument)
+            halved = self._find_halved_size(atom.argument)
             lower, upper = [Poly.constant(0)], []
-            for reference in (*self._references, *_powers_in(atom.argument)):
+            for reference in (*self._references, *_iterate_powers_of_two(atom.argument)):
                 above, below = (
-                    self._halvings(atom.argument, reference) if halved is None else self._beside(halved, reference)
+                    self._compare_halvings(atom.argument, reference)
+                    if halved is None
+                    else self._compare_halved(halved, reference)
                 )
                 logarithm = self.facts.simplify(a.ceil_log2(reference))
                 if above is not None and above == below:
@@ -296,7 +303,7 @@ class CallContext(LogarithmOrder):
             self._bounded.add(name)
         return Poly.symbol(name)
 
-    def _halved(self, value: Poly) -> Poly | None:
+    def _find_halved_size(self, value: Poly) -> Poly | None:
         """Return the x >= 2 of a value ceil(x/2), x a size plus a number: the value's logarithm is that of x less 1."""
         floors = [atom for atom in value.atoms() if isinstance(atom, a.Floor)]
         if len(floors) != 1 or floors[0].modulus != TWO:
@@ -311,7 +318,7 @@ class CallContext(LogarithmOrder):
         plain = whole - whole.constant_term
         return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
 
-    def _beside(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
+    def _compare_halved(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
         """Return numbers j such that ceil(log2(whole)) - 1 is at most, and at least, that of the reference less j."""
         difference = whole - reference
         if not difference.is_constant:
@@ -323,7 +330,7 @@ class CallContext(LogarithmOrder):
             return 1, 2 if facts.nonnegative(whole.scaled(2) - reference) else None
         return 0 if facts.nonnegative(reference.scaled(2) - whole) else None, 1
 
-    def _halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
+    def _compare_halvings(self, value: Poly, reference: Poly) -> tuple[int | None, int | None]:
         """Return the largest j with value <= ceil(reference/2^j), if that has 2 halves, and the smallest with >=."""
         facts = self.facts
         above = below = None
@@ -343,7 +350,7 @@ class CallContext(LogarithmOrder):
         return above, below
 
 
-def _powers_in(value: Poly) -> Iterator[Poly]:
+def _iterate_powers_of_two(value: Poly) -> Iterator[Poly]:
     """Iterate over powers of two in a value whose exponents have no reference, and larger ones."""
     for power in map(Poly.of_atom, value.atoms_within()):
         if a.exponent_of_two(power) is not None:
@@ -357,6 +364,6 @@ def log_references(function: SizeFunction) -> tuple[Poly, ...]:
     """
     plain = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(plain) > 1 and any(equation.data for equation in function.equations):
-        plain.append(total(plain))
+        plain.append(sum_polynomials(plain))
     maximum_offset = 2 if len(plain) == 1 else 1
     return tuple(size + offset for size in plain for offset in range(maximum_offset + 1))

@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from archline.algebra import atoms as a
 from archline.algebra.atoms import Applied, PositivePart, positive_part
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import direction
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, total
+from archline.algebra.maximise import find_direction
+from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
 from archline.algebra.prove.enumerate import by_enumeration
-from archline.algebra.prove.handelman import STRONG
+from archline.algebra.prove.handelman import STRONG_TACTICS
 from archline.algebra.prove.prover import never_negative
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, in_logarithms, without_halvings
-from archline.recurrences.exact.leaves import without_pieces
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, remove_halvings, replace_halvings
+from archline.recurrences.exact.leaves import remove_leaf_counts
 from archline.recurrences.model import Equation, SizeFunction
 
 MAX_PROOF = 20_000
@@ -34,15 +34,15 @@ def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
 
 def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
     """Raise a lower bound of some cases to 0, or to the forcing that all cases share if that is at least 1."""
-    if all(never_negative(low - 1, case.facts, STRONG) for case in cases):
+    if all(never_negative(low - 1, case.facts, STRONG_TACTICS) for case in cases):
         return low
-    forcing = _added(cases)
-    if all(never_negative(forcing - 1, case.facts, STRONG) for case in cases):
+    forcing = _find_common_forcing(cases)
+    if all(never_negative(forcing - 1, case.facts, STRONG_TACTICS) for case in cases):
         return forcing + positive_part(low - forcing)
-    return low if all(never_negative(low, case.facts, STRONG) for case in cases) else positive_part(low)
+    return low if all(never_negative(low, case.facts, STRONG_TACTICS) for case in cases) else positive_part(low)
 
 
-def _added(cases: Sequence[Equation]) -> Poly:
+def _find_common_forcing(cases: Sequence[Equation]) -> Poly:
     """Return the cost without calls that all cases share, if it is a sum of products of sizes; else 0."""
     first, *rest = (
         case.facts.simplify(case.value.map_atoms(lambda atom: ZERO if isinstance(atom, Applied) else None))
@@ -54,17 +54,17 @@ def _added(cases: Sequence[Equation]) -> Poly:
 
 def transform_inside_clamp(value: Poly, change: Callable[[Poly], Poly]) -> Poly:
     """Apply a change to a bound, inside of max(0, ...) where the bound is c*max(0, ...) + d for numbers c > 0 and d."""
-    atom = _clamp(value)
-    return change(value) if atom is None else _replaced(value, atom, positive_part(change(atom.argument)))
+    atom = _find_clamp(value)
+    return change(value) if atom is None else _replace_atom(value, atom, positive_part(change(atom.argument)))
 
 
-def unclamped(low: Poly) -> Poly:
+def remove_clamp(low: Poly) -> Poly:
     """Remove the maximum of a lower bound c*max(0, ...) + d, so that the bound may be below 0."""
-    atom = _clamp(low)
-    return low if atom is None else _replaced(low, atom, atom.argument)
+    atom = _find_clamp(low)
+    return low if atom is None else _replace_atom(low, atom, atom.argument)
 
 
-def _clamp(value: Poly) -> PositivePart | None:
+def _find_clamp(value: Poly) -> PositivePart | None:
     match list(value.atoms()):
         case [PositivePart() as atom] if value.degree(atom) == 1 and value.coefficients(atom)[1].constant_term > 0:
             return atom
@@ -72,11 +72,11 @@ def _clamp(value: Poly) -> PositivePart | None:
             return None
 
 
-def _replaced(value: Poly, atom: Atom, new: Poly) -> Poly:
+def _replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
     return value.map_atoms(lambda candidate: new if candidate == atom else None)
 
 
-SOME = ONE / 1024
+MIN_DECREASE = ONE / 1024
 Call = tuple[Facts, Mapping[str, Poly]]
 """The facts where a call is made, and its arguments by parameter."""
 
@@ -90,13 +90,15 @@ def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     if function.algorithm.decreases:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
-    measures = dict.fromkeys((total(sizes), *sizes, *promised))
+    measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised))
     open_: list[Call] = [(equation.facts, given) for equation, given in function.own_calls]
     while open_:
         for measure in measures:
             # A measure that grows in no call, and falls in some.
             rest = [call for call in open_ if not _decreases_in_call(measure, call)]
-            if len(rest) < len(open_) and all(never_negative(_fall(measure, call), call[0], STRONG) for call in open_):
+            if len(rest) < len(open_) and all(
+                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in open_
+            ):
                 break
         else:
             return False
@@ -106,31 +108,31 @@ def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
 
 def _decreases_in_call(measure: Poly, call: Call) -> bool:
     """Test whether a measure is proved to fall in a call by a constant amount, which excludes endless recursion."""
-    decrease = _fall(measure, call)
+    decrease = _compute_decrease(measure, call)
     # Integers fall by at least 1, but 4*p <= 3*n and n >= 1 prove of n - p only that it is at least n/4.
-    return any(never_negative(decrease - amount, call[0], STRONG) for amount in (ONE, SOME))
+    return any(never_negative(decrease - amount, call[0], STRONG_TACTICS) for amount in (ONE, MIN_DECREASE))
 
 
-def _fall(measure: Poly, call: Call) -> Poly:
+def _compute_decrease(measure: Poly, call: Call) -> Poly:
     facts, arguments = call
     return (measure - measure.substitute(arguments)).substitute(facts.rewrites)
 
 
-DIVISOR = "common divisor "
+DIVISOR_NAME = "common divisor "
 """The symbol of a common divisor; no program has such a name."""
 
 
-def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
+def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
     """Return an upper (or a lower) bound of the value without maxima of sizes and of logarithms."""
-    value = without_divisors(value, facts, upper)
-    value = transform_inside_clamp(value, lambda term: without_pieces(term, upper))
-    value = value if upper else transform_inside_clamp(value, lambda term: without_halvings(term, facts))
-    value = value if upper else unclamped(value)
+    value = remove_divisors(value, facts, upper)
+    value = transform_inside_clamp(value, lambda term: remove_leaf_counts(term, upper))
+    value = value if upper else transform_inside_clamp(value, lambda term: remove_halvings(term, facts))
+    value = value if upper else remove_clamp(value)
     for atom in sorted(value.atoms(), key=lambda atom_: atom_.key):
         if not isinstance(atom, a.PositivePart):
             continue
         parts = value.coefficients(atom)
-        low = _least(atom.argument, facts)
+        low = _bound_argument_below(atom.argument, facts)
         if low is None or max(parts, default=0) != 1 or min(parts) < 0:
             # The atom is of no use, or it is gone with another one.
             continue
@@ -143,28 +145,28 @@ def uncapped(value: Poly, facts: Facts, upper: bool) -> Poly:
     return value
 
 
-def without_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
+def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     """Return an upper (or a lower) bound of the value without common divisors in which it is monotonic."""
     for atom in dict.fromkeys(value.atoms_within()):
         if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
-        free = value.with_atom(atom, Poly.symbol(DIVISOR))
-        inside = facts.with_symbol(DIVISOR, (ONE,), (atom.right,))
-        sense = direction(free, DIVISOR, atom.right + 1, inside)
+        free = value.with_atom(atom, Poly.symbol(DIVISOR_NAME))
+        inside = facts.with_symbol(DIVISOR_NAME, (ONE,), (atom.right,))
+        sense = find_direction(free, DIVISOR_NAME, atom.right + 1, inside)
         if sense is not None:
-            value = free.substitute({DIVISOR: atom.right if (sense == 1) == upper else ONE})
+            value = free.substitute({DIVISOR_NAME: atom.right if (sense == 1) == upper else ONE})
     return value
 
 
 def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
     """Relax a lower bound: logarithms of sizes instead of numbers of leaves and of halvings."""
-    plain = transform_inside_clamp(low, lambda term: without_pieces(term, upper=False))
+    plain = transform_inside_clamp(low, lambda term: remove_leaf_counts(term, upper=False))
     return transform_inside_clamp(
-        plain, lambda term: without_halvings(in_logarithms(_decided(term, facts), facts), facts)
+        plain, lambda term: remove_halvings(replace_halvings(_resolve_maxima(term, facts), facts), facts)
     )
 
 
-def _decided(value: Poly, facts: Facts) -> Poly:
+def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
     """Remove the maxima of a value that the facts show not to be 0."""
 
     def resolve_maximum(atom: Atom) -> Poly | None:
@@ -174,7 +176,7 @@ def _decided(value: Poly, facts: Facts) -> Poly:
     return value.map_atoms(resolve_maximum)
 
 
-def _least(argument: Poly, facts: Facts) -> int | None:
+def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
     """Return a lower bound of v - c, for a size or a logarithm v and a number c >= 0; None if it is unknown."""
     limit = argument.constant_term
     atoms = list(argument.atoms())
@@ -191,7 +193,7 @@ def _least(argument: Poly, facts: Facts) -> int | None:
     return None if low is None else int((low + limit).floor())
 
 
-def without_maxima(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
+def resolve_maxima_at_call(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """Return a bound at the sizes of a call if the facts decide all maxima in it; else None."""
     try:
         value = CallContext(facts, ()).at(found, given)

@@ -10,7 +10,7 @@ from itertools import product as pairs
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Power
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, rational, total
+from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, sum_polynomials, to_rational
 from archline.algebra.prove.logarithms import Logarithm
 from archline.numbers import fmpq
 from archline.records import record
@@ -21,7 +21,7 @@ from archline.recurrences.exact.at_call import (
     log2_upper_fraction,
     sizes_of_call,
 )
-from archline.recurrences.model import SizeFunction, calls
+from archline.recurrences.model import SizeFunction, find_calls
 
 
 @record
@@ -42,18 +42,18 @@ class ProofTerm:
 
     def here(self, caller: CallContext) -> Poly:
         """Return the product in symbols of the caller, for the sizes of the caller."""
-        return self.plain * caller.indicator(self.indicator) * product(map(caller.falling, self.logs))
+        return self.plain * caller.indicator(self.indicator) * product(map(caller.write_logarithm, self.logs))
 
     def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
         """Return the product in symbols of the caller, for the sizes of a call. Raises NotComparableError."""
-        logs = product(caller.falling_at(log, sizes) for log in self.logs)
+        logs = product(caller.write_logarithm_at(log, sizes) for log in self.logs)
         return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
 
     def number(self, point: Mapping[str, int | Fraction], most: bool) -> fmpq:
         """Return a number that the product at a point is at most (`most`), or at least."""
-        value = rational(evaluate(self.plain * self.indicator, point))
+        value = to_rational(evaluate(self.plain * self.indicator, point))
         for log in self.logs:
-            argument = rational(evaluate(log.argument, point))
+            argument = to_rational(evaluate(log.argument, point))
             if isinstance(log, a.CeilLog2):
                 value *= log2_upper_fraction(argument).ceil()
             else:
@@ -90,7 +90,7 @@ class BasisTerm:
     @property
     def degree(self) -> int:
         """The degree of its growth in the sizes; logarithms count as 0, powers with logarithms as exponents as 2."""
-        return max(map(_growth, self.value.terms), default=0)
+        return max(map(_compute_growth, self.value.terms), default=0)
 
     @property
     def proved(self) -> ProofTerm:
@@ -119,54 +119,60 @@ class BasisTerm:
         return argument * level - a.exponential(2, level)
 
 
-def bases(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
+def iterate_basis_sets(
+    function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]
+) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of basis terms to try, for the forcing of recursive cases (`inner`) and others (`outer`)."""
-    inner_monomials = sorted(_monomials(function, inner), key=monomial_sort_key)
-    monomials = sorted(_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
-    plain, inner_terms = list(map(_term, monomials)), list(map(_term, inner_monomials))
+    inner_monomials = sorted(_collect_monomials(function, inner), key=monomial_sort_key)
+    monomials = sorted(_collect_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
+    plain, inner_terms = list(map(_make_term, monomials)), list(map(_make_term, inner_monomials))
     names = function.sizes
-    logs = list(_logarithms(function))
-    multiplied = [BasisTerm(value) for value in products(function)]
+    logs = list(_iterate_logarithms(function))
+    multiplied = [BasisTerm(value) for value in build_preserved_products(function)]
     if multiplied:
-        yield distinct([*inner_terms, *multiplied])
+        yield make_basis([*inner_terms, *multiplied])
     if len(inner_monomials) < len(monomials):
-        yield distinct(inner_terms)
-        yield distinct([*inner_terms, *logs])
+        yield make_basis(inner_terms)
+        yield make_basis([*inner_terms, *logs])
     richer = [*plain, *map(_real_logarithm, names), *logs]
-    powers = [BasisTerm(value) for value in _powers(function, max(sum(power for _, power in m) for m in monomials))]
-    yield distinct(plain)
+    powers = [
+        BasisTerm(value) for value in _build_powers(function, max(sum(power for _, power in m) for m in monomials))
+    ]
+    yield make_basis(plain)
     shared = [BasisTerm(value) for value in shared_size_terms(function)]
     if shared:
-        yield distinct([*inner_terms, *shared])
-    yield distinct([*plain, *logs] if len(names) > 1 else richer)
+        yield make_basis([*inner_terms, *shared])
+    yield make_basis([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return
     if powers:
-        yield distinct([*plain, *logs, *powers])
-    yield distinct([*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
-    yield distinct([*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
-    exponentials = [BasisTerm(value) for value in _exponentials(function)]
+        yield make_basis([*plain, *logs, *powers])
+    yield make_basis([*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
+    yield make_basis([*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
+    exponentials = [BasisTerm(value) for value in _iterate_exponentials(function)]
     if exponentials:
-        yield distinct([*plain, *exponentials])
+        yield make_basis([*plain, *exponentials])
     if names:
         # Sizes that shrink by a constant: as many steps as the size, each with what is added. T(n) = T(n - 1) + n
-        yield distinct([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
+        yield make_basis([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
-def logarithmic(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
+def iterate_logarithm_sets(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of powers of logarithms for the cost of a path on which every call halves a size."""
     terms = layer = [BasisTerm(ONE)]
     logs = list(signed_logarithms(function))
     for _ in range(MAX_POWER if logs else 0):
-        layer = [times(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
+        layer = [multiply(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
         terms = [*terms, *layer]
-        yield distinct(terms)
+        yield make_basis(terms)
 
 
-def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]) -> Iterator[tuple[BasisTerm, ...]]:
+def iterate_signed_sets(
+    function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly]
+) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of basis terms with few logarithms, each with a sign, from simple to complex."""
     inner_terms, all_terms = (
-        list(map(_term, sorted(_monomials(function, forcing), key=monomial_sort_key)))
+        list(map(_make_term, sorted(_collect_monomials(function, forcing), key=monomial_sort_key)))
         for forcing in (inner, [*inner, *outer, _all_sizes(function)])
     )
     logs = list(signed_logarithms(function))
@@ -174,23 +180,23 @@ def families(function: SizeFunction, inner: Sequence[Poly], outer: Sequence[Poly
     sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
         # log2(log2(n)) shows so little in values that a set that lacks it may seem good enough.
-        yield distinct([*linear_terms, *logs, *(times(x, y) for x in linear_terms for y in logs if x.degree)])
-    yield distinct(inner_terms)
-    yield distinct([*inner_terms, *logs])
+        yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in linear_terms for y in logs if x.degree)])
+    yield make_basis(inner_terms)
+    yield make_basis([*inner_terms, *logs])
     # Most searches end before there are products of logarithms.
-    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    yield distinct([*linear_terms, *logs, *squares])
-    yield distinct([*linear_terms, *logs, *(times(x, y) for x in inner_terms for y in logs if x.degree)])
-    yield distinct(all_terms)
+    squares = [multiply(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    yield make_basis([*linear_terms, *logs, *squares])
+    yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in inner_terms for y in logs if x.degree)])
+    yield make_basis(all_terms)
     # As many calls in a row as the size, each with what is added (a path of n calls).
-    yield distinct([*all_terms, *(times(x, size) for x in inner_terms for size in sizes)])
+    yield make_basis([*all_terms, *(multiply(x, size) for x in inner_terms for size in sizes)])
     # As many leaves as the size.
-    yield distinct([*all_terms, *(times(x, size) for x in all_terms for size in sizes if x not in inner_terms)])
-    yield distinct([*all_terms, *logs])
-    cubes = [times(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
-    yield distinct([*linear_terms, *logs, *squares, *cubes])
-    yield distinct(
-        [*linear_terms, *logs, *squares, *(times(x, y) for x in inner_terms for y in (*logs, *squares) if x.degree)]
+    yield make_basis([*all_terms, *(multiply(x, size) for x in all_terms for size in sizes if x not in inner_terms)])
+    yield make_basis([*all_terms, *logs])
+    cubes = [multiply(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
+    yield make_basis([*linear_terms, *logs, *squares, *cubes])
+    yield make_basis(
+        [*linear_terms, *logs, *squares, *(multiply(x, y) for x in inner_terms for y in (*logs, *squares) if x.degree)]
     )
 
 
@@ -203,7 +209,7 @@ def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
     if len(sizes) > 1 and split_by_data(function):
-        sizes.append(total(sizes))
+        sizes.append(sum_polynomials(sizes))
     yield from (BasisTerm(a.ceil_log2(size + shift), sign=1 - 2 * shift) for size in sizes for shift in (0, 1))
 
 
@@ -212,11 +218,11 @@ def split_by_data(function: SizeFunction) -> bool:
     return any(equation.data for equation in function.equations)
 
 
-def _term(monomial: Monomial) -> BasisTerm:
+def _make_term(monomial: Monomial) -> BasisTerm:
     return BasisTerm(Poly({monomial: fmpq(1)}))
 
 
-def times(left: BasisTerm, right: BasisTerm) -> BasisTerm:
+def multiply(left: BasisTerm, right: BasisTerm) -> BasisTerm:
     """Multiply two basis terms, their proof terms included; the sign is that of either."""
     inner = None if left.inner is right.inner is None else left.proved * right.proved
     return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=inner)
@@ -227,7 +233,7 @@ def _all_sizes(function: SizeFunction) -> Poly:
     return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
 
 
-def distinct(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
+def make_basis(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
     """Select the first term of each value, at most MAX_ELEMENTS terms."""
     terms: dict[Poly, BasisTerm] = {}
     for element in elements:
@@ -240,28 +246,28 @@ def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
     return sum(power for _, power in monomial), str(monomial)
 
 
-def _monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
+def _collect_monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
     """Collect the products of sizes in the forcing terms, with all their divisors."""
     monomials: set[Monomial] = {()}
     for value in forcing:
-        for monomial in sizes_in(value, function).terms:
-            monomials |= set(divisors(monomial))
+        for monomial in reduce_to_sizes(value, function).terms:
+            monomials |= set(iterate_divisors(monomial))
     steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
     return monomials | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
 
 
-def divisors(monomial: Monomial) -> Iterator[Monomial]:
+def iterate_divisors(monomial: Monomial) -> Iterator[Monomial]:
     """Iterate over the products that divide a monomial, itself included."""
     if not monomial:
         yield ()
         return
     (atom, power), *rest = monomial
-    for divisor in divisors(tuple(rest)):
+    for divisor in iterate_divisors(tuple(rest)):
         for exponent in range(max(power, 0) + 1):
             yield ((atom, exponent), *divisor) if exponent else divisor
 
 
-def sizes_in(value: Poly, function: SizeFunction) -> Poly:
+def reduce_to_sizes(value: Poly, function: SizeFunction) -> Poly:
     """Replace calls, floors and maxima of a value by terms of the sizes; only its monomials matter."""
 
     def replace_atom(atom: object) -> Poly | None:
@@ -269,9 +275,9 @@ def sizes_in(value: Poly, function: SizeFunction) -> Poly:
             case a.Applied() | a.CeilLog2() | a.RealFunction() | a.Quotient():
                 return ONE
             case a.Floor():
-                return sizes_in(atom.argument, function) + 1
+                return reduce_to_sizes(atom.argument, function) + 1
             case a.PositivePart():
-                return sizes_in(absolute(atom.argument), function) + 1
+                return reduce_to_sizes(make_coefficients_positive(atom.argument), function) + 1
             case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
                 return ONE
             case _:
@@ -280,12 +286,12 @@ def sizes_in(value: Poly, function: SizeFunction) -> Poly:
     return value.map_atoms(replace_atom)
 
 
-def absolute(value: Poly) -> Poly:
+def make_coefficients_positive(value: Poly) -> Poly:
     """Replace coefficients by their absolute values, so that no monomial cancels another."""
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
+def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Iterate over logarithms of the sizes: of n, n + 1 and n + 2 for one size, of n + 1 for sizes that data splits."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not split_by_data(function):
@@ -295,7 +301,7 @@ def _logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     if len(sizes) == 1:
         yield from (BasisTerm(a.ceil_log2(sizes[0] + shift)) for shift in range(3))
     elif sizes:
-        yield from (BasisTerm(a.ceil_log2(size + 1)) for size in (*sizes, total(sizes)))
+        yield from (BasisTerm(a.ceil_log2(size + 1)) for size in (*sizes, sum_polynomials(sizes)))
 
 
 def _real_logarithm(name: str) -> BasisTerm:
@@ -304,12 +310,12 @@ def _real_logarithm(name: str) -> BasisTerm:
     return BasisTerm(size * level - a.exponential(2, level), name)
 
 
-def _powers(function: SizeFunction, degree: int) -> list[Poly]:
+def _build_powers(function: SizeFunction, degree: int) -> list[Poly]:
     """Build powers that c calls of half the size reproduce: c^k for n = 2^k, else v^i*(c/2^i)^log2(n), v near n.
 
     v is n - 1, n or n + 1: ceil(n/2) - 1 <= (n - 1)/2 and floor(n/2) + 1 >= (n + 1)/2, so that rounding is safe.
     """
-    counts = sorted(_counts(function))
+    counts = sorted(_find_call_counts(function))
     powers = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
     if len(function.sizes) == 1:
         size = Poly.symbol(function.sizes[0])
@@ -327,15 +333,15 @@ def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
-def _exponentials(function: SizeFunction) -> Iterator[Poly]:
+def _iterate_exponentials(function: SizeFunction) -> Iterator[Poly]:
     """Iterate over c^n, where c calls are of a size that is smaller by a constant."""
     sizes = [Poly.symbol(name) for name in function.sizes]
-    arguments = [call.arguments for equation in function.equations for call in calls(equation.value)]
+    arguments = [call.arguments for equation in function.equations for call in find_calls(equation.value)]
     if len(sizes) == len(function.parameters) == 1 and all((values[0] - sizes[0]).is_constant for values in arguments):
-        yield from (a.exponential(count, sizes[0]) for count in sorted(_counts(function)))
+        yield from (a.exponential(count, sizes[0]) for count in sorted(_find_call_counts(function)))
 
 
-def _counts(function: SizeFunction) -> set[int]:
+def _find_call_counts(function: SizeFunction) -> set[int]:
     """Find the numbers of calls that cases make, if they do not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
@@ -347,16 +353,16 @@ def _counts(function: SizeFunction) -> set[int]:
     return counts
 
 
-def _growth(monomial: Monomial) -> int:
+def _compute_growth(monomial: Monomial) -> int:
     return sum(
         power if isinstance(atom, Symbol) else 2 * abs(power) if isinstance(atom, a.Exponential) else 0
         for atom, power in monomial
     )
 
 
-def products(function: SizeFunction) -> tuple[Poly, ...]:
+def build_preserved_products(function: SizeFunction) -> tuple[Poly, ...]:
     """Build the products of a size and a power that all calls preserve: q pieces of b each."""
-    powers = [_of(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
+    powers = [_express_power(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
     return tuple(size * power for power in powers for size in _data_independent_sizes(function))
 
 
@@ -376,7 +382,7 @@ def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
             yield share * exponent
 
 
-def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
+def iterate_path_cost_sets(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
     """Iterate over sets of terms for the cost of a path of calls, where the data may split sizes arbitrarily.
 
     1, log2(d) and d for a power d that halves; for a preserved d also its product with the depth that sizes give.
@@ -384,7 +390,7 @@ def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
     if len(function.facts.powers) != 1 or not function.sizes:
         return
     (power,) = function.facts.powers
-    size = _of(power)
+    size = _express_power(power)
     if not _is_preserved_by_calls(function, power):
         yield ONE, Poly.symbol(power.exponent), size
     elif independent := _data_independent_sizes(function):
@@ -393,7 +399,7 @@ def shallow(function: SizeFunction) -> Iterator[tuple[Poly, ...]]:
         yield ONE, size, *dependent, *logs, *(log * size for log in logs)
 
 
-def _of(power: Power) -> Poly:
+def _express_power(power: Power) -> Poly:
     return a.exponential(2, Poly.symbol(power.exponent))
 
 

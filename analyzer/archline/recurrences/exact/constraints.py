@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, rational, total
+from archline.algebra.polynomial import ZERO, Poly, sum_polynomials, to_rational
 from archline.algebra.prove.enumerate import by_enumeration
 from archline.algebra.prove.prover import never_negative
 from archline.expr.intervals import EvaluationError
@@ -18,29 +18,29 @@ from archline.records import record, replace
 from archline.recurrences.evaluate import Point, PointTable, ValueTable
 from archline.recurrences.exact import samples
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references
-from archline.recurrences.exact.basis import BasisTerm, distinct, signed_logarithms, times
+from archline.recurrences.exact.basis import BasisTerm, make_basis, multiply, signed_logarithms
 from archline.recurrences.exact.halved_sizes import log_product_terms, master_terms
 from archline.recurrences.exact.transitions import (
     Foreign,
     Region,
     Transition,
+    add_call_facts,
+    build_steps,
     call_regions,
     reached_transitions,
-    steps_of,
-    with_call_facts,
 )
-from archline.recurrences.model import Equation, Relation, SizeFunction, by_call, calls
+from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_by_call
 
-START = 16
+MIN_INDUCTION_EXPONENT = 16
 """The smallest exponent at which the induction begins; smaller ones are base cases."""
-BENDS = START // 4, START // 2
+HINGE_OFFSETS = MIN_INDUCTION_EXPONENT // 4, MIN_INDUCTION_EXPONENT // 2
 
 Steps = Callable[[Equation], Sequence[Transition]]
-Value = Callable[[int], Fraction | None]
+ValueOfExponent = Callable[[int], Fraction | None]
 
 
 def unroll_small_exponents(
-    equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: Value
+    equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: ValueOfExponent
 ) -> list[Transition]:
     """Return the steps of an equation, with one base case for each exponent below the induction's minimum.
 
@@ -50,30 +50,32 @@ def unroll_small_exponents(
     a leaf of the induction, with the value of the recurrence. `value` evaluates the function where the exponent is a
     number, None if the value is unknown.
     """
-    exponent = _exponent(equation, function, foreign)
+    exponent = _find_shared_exponent(equation, function, foreign)
     low = None if exponent is None else equation.facts.bounds[exponent].least
-    if exponent is None or low is None or low >= START:
+    if exponent is None or low is None or low >= MIN_INDUCTION_EXPONENT:
         return list(steps(equation))
     symbol = Poly.symbol(exponent)
     transitions = []
-    for number in range(low, START):
+    for number in range(low, MIN_INDUCTION_EXPONENT):
         cost = value(number)
         if cost is None:
             return list(steps(equation))
         facts = equation.facts.with_nonnegative(symbol - number).with_nonnegative(number - symbol)
-        transitions.append(Transition(equation, facts, Poly.constant(rational(cost)), ()))
-    above = replace(equation, facts=equation.facts.with_nonnegative(symbol - START))
+        transitions.append(Transition(equation, facts, Poly.constant(to_rational(cost)), ()))
+    above = replace(equation, facts=equation.facts.with_nonnegative(symbol - MIN_INDUCTION_EXPONENT))
     return [*transitions, *(replace(step, equation=equation) for step in steps(above))]
 
 
-def _exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> str | None:
+def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> str | None:
     """Find the exponent that calls share, if other functions are called and the number of calls is constant."""
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
-    factors = {call: factor for call, factor in by_call(equation.value)[1].items() if call.function == function.name}
-    if not factors or not total(factors.values()).is_constant:
+    factors = {
+        call: factor for call, factor in split_by_call(equation.value)[1].items() if call.function == function.name
+    }
+    if not factors or not sum_polynomials(factors.values()).is_constant:
         return None
-    calls_foreign = any(call.function in foreign for call in calls(equation.value))
+    calls_foreign = any(call.function in foreign for call in find_calls(equation.value))
     return function.shared_exponents[0] if calls_foreign else None
 
 
@@ -87,36 +89,36 @@ def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator
     if len(exponents) != 1 or not inductive:
         return
     (exponent,) = exponents
-    if any(step.facts.bounds[exponent].least != START for step in inductive):
+    if any(step.facts.bounds[exponent].least != MIN_INDUCTION_EXPONENT for step in inductive):
         return
     size = BasisTerm(Poly.symbol(exponent))
     logs = list(signed_logarithms(function))
-    bends = [BasisTerm(a.positive_part(size.value - bend)) for bend in BENDS]
-    yield distinct([BasisTerm(Poly.constant(1)), *logs, *(times(size, log) for log in logs if log.sign), *bends])
+    bends = [BasisTerm(a.positive_part(size.value - bend)) for bend in HINGE_OFFSETS]
+    yield make_basis([BasisTerm(Poly.constant(1)), *logs, *(multiply(size, log) for log in logs if log.sign), *bends])
 
 
-POINTS = 16
+POINTS_PER_CASE = 16
 LARGE_POINTS_PER_CASE = 4
-MAX_STEPS, MAX_FAR, MAX_BITS = 1_500, 20_000, 400
+MAX_STEPS, MAX_FAR_STEPS, MAX_BITS = 1_500, 20_000, 400
 FAR_EXPONENTS = 12, 48
 """Exponents of 2 that give the sizes of far points and of farther ones."""
-FARTHER = 48, 1_536
+SHARED_FAR_EXPONENTS = 48, 1_536
 """Exponents of far points where calls share the exponent of a size: log2(log2(n)) shows only there."""
-VERY_FAR = 400
+VERY_FAR_EXPONENT = 400
 STEADY_RATIO = Fraction(3, 2)
-ALIKE = Fraction(5, 4)
-NEAR_ENOUGH = Fraction(32)
+SIMILAR_FACTOR_RATIO = Fraction(5, 4)
+ACCEPTED_FACTOR = Fraction(32)
 """The factor at which a search for a bound of the right growth ends, if no smaller one is required."""
-GOOD, FAIR = Fraction(2), Fraction(4)
+GOOD_FACTOR, FAIR_FACTOR = Fraction(2), Fraction(4)
 """Factors to the function at which a search ends: the first for the first sets, the second after more tries."""
-ROUNDED = 1 - 1e-9
+MIN_FLOAT_RATIO = 1 - 1e-9
 """The share of the largest floating-point factor from which a factor is compared exactly."""
-AT_LEAVES = Fraction(3, 2)
+LEAF_FACTOR_ALLOWANCE = Fraction(3, 2)
 """The ratio by which bounds may be farther off at leaves of a fixed size, where the exact cost is shown."""
 
 MAX_PROOF = 20_000
 
-Seen = tuple[Point, Fraction]
+ValueAtPoint = tuple[Point, Fraction]
 """A point and the value of the function there."""
 Coefficients = tuple[fmpq, ...]
 Ratio = tuple[int, int]
@@ -137,59 +139,61 @@ class StepWriter:
         self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
         self._forcing: dict[Transition, Poly] = {}
 
-    def gain(self, step: Transition, element: BasisTerm) -> Poly | None:
+    def compute_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
         """Return an element less its values at the calls; None if it cannot be written at their sizes."""
         key = step, element
         if key not in self._gains:
             try:
-                self._gains[key] = self._share(step, element) if element.parts else self._gain(step, element)
+                self._gains[key] = (
+                    self._compute_share_gain(step, element) if element.parts else self._compute_gain(step, element)
+                )
             except NotComparableError:
                 self._gains[key] = None
         return self._gains[key]
 
-    def _gain(self, step: Transition, element: BasisTerm) -> Poly:
+    def _compute_gain(self, step: Transition, element: BasisTerm) -> Poly:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
-        caller = self._caller(step)
+        caller = self._find_context(step)
         gain = element.value if element.inner is None else element.inner.here(caller)
         for factor, call in step.calls:
             gain = gain - factor * element.at_call(self._function, call, caller)
         return gain
 
-    def _share(self, step: Transition, element: BasisTerm) -> Poly | None:
+    def _compute_share_gain(self, step: Transition, element: BasisTerm) -> Poly | None:
         """Return the gain of an element that calls share at most (or at least)."""
-        caller, name = self._caller(step), element.value.key
+        caller, name = self._find_context(step), element.value.key
         if not step.calls:
             return caller.without_powers(element.value)
         caller.facts = caller.facts.with_symbol(name, [ZERO])
-        times = total(factor for factor, _ in step.calls) / element.parts
+        times = sum_polynomials(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
     def forcing(self, step: Transition) -> Poly:
         """Return the cost that the step adds to its calls."""
         if step not in self._forcing:
-            self._forcing[step] = self._caller(step).at(step.forcing, {})
+            self._forcing[step] = self._find_context(step).at(step.forcing, {})
         return self._forcing[step]
 
     def ordered(self, step: Transition, value: Poly) -> Poly:
         """Rewrite an expression with logarithms of the step's sizes as symbols in the order of the sizes."""
-        caller = self._caller(step)
+        caller = self._find_context(step)
         ordered = caller.ordered(value)
         return caller.facts.simplify(ordered)
 
     def facts(self, step: Transition) -> Facts:
         """Return the facts about the step's symbols, including those of the logarithms written up to now."""
-        return self._caller(step).facts
+        return self._find_context(step).facts
 
     def proves(self, step: Transition, margin: Poly) -> bool:
         """Test whether an expression in the step's symbols is proved to be at least 0."""
-        caller = self._caller(step)
+        caller = self._find_context(step)
         if never_negative(margin, caller.facts, [by_enumeration], MAX_PROOF):
             return True
         ordered = caller.ordered(margin)
         return ordered != margin and never_negative(ordered, caller.facts, [by_enumeration], MAX_PROOF)
 
-    def _caller(self, step: Transition) -> CallContext:
+    def _find_context(self, step: Transition) -> CallContext:
         if step not in self._callers:
             self._callers[step] = CallContext(step.facts, self._references, self._tangents)
         return self._callers[step]
@@ -217,11 +221,13 @@ class ProvedBound:
         """The largest of the factors."""
         return max(self.near, self.far)
 
-    def better(self, rival: ProvedBound | None) -> bool:
+    def is_better(self, rival: ProvedBound | None) -> bool:
         """Test whether it is sharper than another bound; of two with similar factors, sharper at far points."""
         if rival is None or self.steady != rival.steady:
             return rival is None or self.steady
-        is_similar = self.factor <= ALIKE * rival.factor and rival.factor <= ALIKE * self.factor
+        is_similar = (
+            self.factor <= SIMILAR_FACTOR_RATIO * rival.factor and rival.factor <= SIMILAR_FACTOR_RATIO * self.factor
+        )
         return (self.far, self.near) < (rival.far, rival.near) if is_similar else self.factor < rival.factor
 
 
@@ -240,7 +246,7 @@ class InductionProblem:
         foreign: Foreign,
         values: ValueTable | None,
         everywhere: bool = False,
-        target: Fraction = NEAR_ENOUGH,
+        target: Fraction = ACCEPTED_FACTOR,
         places: PointTable | None = None,
     ) -> None:
         self.function, self.upper, self.target = function, upper, target
@@ -249,7 +255,7 @@ class InductionProblem:
         inside: dict[Equation, Point] = {}
         for equation, point in samples.sample_points(function, LARGE_POINTS_PER_CASE, 1):
             inside.setdefault(equation, point)
-        sizes = {equation: self._size(equation, inside.get(equation)) for equation in function.equations}
+        sizes = {equation: self._make_size_estimator(equation, inside.get(equation)) for equation in function.equations}
         steps = [
             step
             for equation, size in sizes.items()
@@ -257,23 +263,23 @@ class InductionProblem:
                 equation,
                 function,
                 foreign,
-                partial(steps_of, upper=upper, prefer=size, foreign=foreign),
-                self._at_exponent,
+                partial(build_steps, upper=upper, prefer=size, foreign=foreign),
+                self._evaluate_at_exponent,
             )
         ]
-        steps = [with_call_facts(step, function) for step in steps]
+        steps = [add_call_facts(step, function) for step in steps]
         self.regions = call_regions(function, steps)
         if everywhere:
             self.regions = (Region({}),)
         self.steps = [transition for step in steps for transition in reached_transitions(step, self.regions)]
         # Logarithms in the costs of other functions are bounded by other terms; without values, simple ones are taken.
         self.writer = StepWriter(function, upper and values is not None, places)
-        self.weighed: list[Seen] = []
-        self.near: list[tuple[Seen, Fraction]] = []
+        self.weighed: list[ValueAtPoint] = []
+        self.near: list[tuple[ValueAtPoint, Fraction]] = []
         """The points at which bounds are measured, and the factor allowed at each relative to other points."""
         self._sample()
 
-    def _size(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
+    def _make_size_estimator(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
         """Return an estimator of magnitudes of values, from the sizes of the equation's calls at one large point."""
 
         def estimate_size(value: Poly) -> tuple[Fraction, str]:
@@ -294,30 +300,32 @@ class InductionProblem:
 
     def written(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
         """Return the elements that can be written at the sizes of every call."""
-        return tuple(term for term in elements if all(self.writer.gain(s, term) is not None for s in self.steps))
+        return tuple(
+            term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
+        )
 
     def _sample(self) -> None:
-        shares = {equation: self._share(equation) for equation in self.function.equations}
-        for equation, point in samples.sample_points(self.function, POINTS):
-            value = self._value(point)
+        shares = {equation: self._find_allowance(equation) for equation in self.function.equations}
+        for equation, point in samples.sample_points(self.function, POINTS_PER_CASE):
+            value = self._evaluate_function(point)
             if value is None or not (equation.recursive or any(region.holds(point) for region in self.regions)):
                 continue
             self.weighed.append((point, value))
             self.near.append(((point, value), shares[equation]))
         for place in samples.points_near_leaves(self.function):
-            if (value := self._value(place)) is not None:
+            if (value := self._evaluate_function(place)) is not None:
                 self.near.append(((place, value), Fraction(1)))
 
-    def _share(self, equation: Equation) -> Fraction:
+    def _find_allowance(self, equation: Equation) -> Fraction:
         """Return the factor that is allowed where the equation applies, relative to other points."""
         bounds = equation.facts.bounds
         fixed = all(name in bounds and bounds[name].most is not None for name in self.function.parameters)
         # What is lost in one group of cases is lost again in the cases that call it.
-        is_leaf = fixed and not (self._everywhere or equation.recursive or self.target < NEAR_ENOUGH)
-        return AT_LEAVES if is_leaf else Fraction(1)
+        is_leaf = fixed and not (self._everywhere or equation.recursive or self.target < ACCEPTED_FACTOR)
+        return LEAF_FACTOR_ALLOWANCE if is_leaf else Fraction(1)
 
     @cached_property
-    def directions(self) -> list[tuple[Seen, Seen]]:
+    def directions(self) -> list[tuple[ValueAtPoint, ValueAtPoint]]:
         """Pairs of far points in the same direction, the second more distant, with function values if known."""
         if self.values is None:
             return []
@@ -325,24 +333,26 @@ class InductionProblem:
         # Of n^a*m^b with a fraction a, equal sizes give a + b only, and sizes that one case bounds are no directions;
         # of log2(n)*log2(min(n, m)), those at which m is least show what halving n adds.
         is_uneven = len(self.function.sizes) > 1 and (
-            self.target < NEAR_ENOUGH
+            self.target < ACCEPTED_FACTOR
             or any(master_terms(self.function, self.steps, self.upper))
             or any(log_product_terms(self.function, self.steps))
         )
-        for exponents in (FAR_EXPONENTS, FARTHER) if self.function.shared_exponents else (FAR_EXPONENTS,):
+        for exponents in (FAR_EXPONENTS, SHARED_FAR_EXPONENTS) if self.function.shared_exponents else (FAR_EXPONENTS,):
             far_points = (
                 samples.points_of_magnitude(self.function, exponent, (None, 0, exponent // 2) if is_uneven else (None,))
                 for exponent in exponents
             )
             for ends_ in zip(*far_points, strict=True):
                 # Where there is no value, following the equations takes long, and no less farther away.
-                if (far := self._seen(ends_[0])) is not None and (farther := self._seen(ends_[1])) is not None:
+                if (far := self._evaluate_with_point(ends_[0])) is not None and (
+                    farther := self._evaluate_with_point(ends_[1])
+                ) is not None:
                     pairs.append((far, farther))
         return pairs
 
-    def _seen(self, point: Point | None) -> Seen | None:
+    def _evaluate_with_point(self, point: Point | None) -> ValueAtPoint | None:
         """Return a far point with the value of the function; None if the value is unknown."""
-        value = None if point is None else self._value(point, MAX_FAR)
+        value = None if point is None else self._evaluate_function(point, MAX_FAR_STEPS)
         return None if point is None or value is None else (point, value)
 
     @cached_property
@@ -350,7 +360,7 @@ class InductionProblem:
         """The growth factor of the function from each far point to the more distant one, with 1 added to values."""
         return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
 
-    def _value(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
+    def _evaluate_function(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
         """Evaluate the function at a point: 1 if values are not available, None if it has no value there."""
         if self.values is None:
             return Fraction(1)
@@ -361,11 +371,11 @@ class InductionProblem:
             return None
         return value if value.numerator.bit_length() <= MAX_BITS else None
 
-    def _at_exponent(self, number: int) -> Fraction | None:
+    def _evaluate_at_exponent(self, number: int) -> Fraction | None:
         """Evaluate the function where its single exponent is a number; None if the value is unknown."""
         if self.values is None:
             return None
-        return self._value(self.symbol_point(dict.fromkeys(self.function.shared_exponents, number)))
+        return self._evaluate_function(self.symbol_point(dict.fromkeys(self.function.shared_exponents, number)))
 
     def symbol_point(self, point: dict[str, int]) -> Point:
         """Return a point of the symbols in which sizes are written, with the sizes themselves."""
@@ -374,7 +384,7 @@ class InductionProblem:
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
-    def evaluation_points(self) -> list[tuple[Seen, Fraction]]:
+    def evaluation_points(self) -> list[tuple[ValueAtPoint, Fraction]]:
         """The points at which bounds are measured, near ones first, each with its allowed relative factor."""
         return [*self.near, *((value_at_point, Fraction(1)) for value_at_point in self.far)]
 
@@ -388,31 +398,35 @@ class InductionProblem:
         if values is None:
             numbers = (self.writer.places.number(value, point) for (point, _), _ in self.evaluation_points)
             values = [(number.numerator, number.denominator) for number in numbers]
-        ratios = [self._ratio(own, real) for own, ((_, real), _) in zip(values, self.evaluation_points, strict=True)]
+        ratios = [
+            self._compute_factor(own, real) for own, ((_, real), _) in zip(values, self.evaluation_points, strict=True)
+        ]
         near, far = ratios[: len(self.near)], ratios[len(self.near) :]
         steady = all(map(_is_steady, far[::2], far[1::2]))
         shared = [
             (above * share.denominator, below * share.numerator)
             for (above, below), (_, share) in zip(near, self.near, strict=True)
         ]
-        return ProvedBound(value, _largest(shared), _largest(far), steady, tuple(self.steps))
+        return ProvedBound(value, _find_largest(shared), _find_largest(far), steady, tuple(self.steps))
 
     @cached_property
     def very_far(self) -> list[Point]:
         """The points where bounds of an unknown function are compared: without any, no bound is better than another."""
-        return [point for point in samples.points_of_magnitude(self.function, VERY_FAR, (0,)) if point is not None]
+        return [
+            point for point in samples.points_of_magnitude(self.function, VERY_FAR_EXPONENT, (0,)) if point is not None
+        ]
 
     def _size_at_far(self, value: Poly) -> Fraction:
         """Return the largest value at very large sizes of an upper bound, or of 1/value for a lower bound."""
-        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR)) for point in self.very_far]
+        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR_EXPONENT)) for point in self.very_far]
         return max((size if self.upper else 1 / size for size in sizes), default=Fraction(1))
 
     @property
-    def far(self) -> list[Seen]:
+    def far(self) -> list[ValueAtPoint]:
         """All far points with the value of the function; none if values are unknown."""
         return [value_at_point for pair in self.directions for value_at_point in pair]
 
-    def _ratio(self, there: Ratio, real: Fraction) -> Ratio:
+    def _compute_factor(self, there: Ratio, real: Fraction) -> Ratio:
         """Return the factor between a bound and the function (at least 1 for a bound), with 1 added to both."""
         number, below = there
         unit = real.denominator
@@ -430,14 +444,14 @@ def _is_steady(far: Ratio, farther: Ratio) -> bool:
     return high * far[1] * STEADY_RATIO.denominator <= STEADY_RATIO.numerator * low * farther[1]
 
 
-def _largest(ratios: Sequence[Ratio]) -> Fraction:
+def _find_largest(ratios: Sequence[Ratio]) -> Fraction:
     """Return the largest of the factors and 1; candidates are selected in floating point."""
     try:
         rough = [above / below for above, below in ratios]
     except OverflowError:
         rough = [0.0] * len(ratios)
     most = max(rough, default=0.0)
-    largest = (Fraction(*ratio) for ratio, about in zip(ratios, rough, strict=True) if about >= most * ROUNDED)
+    largest = (Fraction(*ratio) for ratio, about in zip(ratios, rough, strict=True) if about >= most * MIN_FLOAT_RATIO)
     return max((Fraction(1), *largest))
 
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly, total
-from archline.algebra.prove.logarithms import counted
+from archline.algebra.polynomial import ONE, Poly, sum_polynomials
+from archline.algebra.prove.logarithms import halving_floor
 from archline.language.metrics import METRICS
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references, sizes_of_call
 from archline.recurrences.exact.constraints import InductionProof
@@ -24,11 +24,11 @@ from archline.recurrences.model import (
     Recurrence,
     SizeFunction,
     System,
-    in_order,
-    with_calls,
+    format_case_condition,
+    replace_calls,
 )
 
-CLAIMS = {"=": "C", ">=": "B", "<=": "U"}
+CLAIM_LETTERS = {"=": "C", ">=": "B", "<=": "U"}
 
 
 def explain_recurrence(
@@ -55,25 +55,25 @@ class _RecurrenceWriter:
 
     @property
     def letter(self) -> str:
-        return self._free(self.base)
+        return self._make_free_letter(self.base)
 
-    def _free(self, letter: str) -> str:
+    def _make_free_letter(self, letter: str) -> str:
         """Return a letter that is not the name of a size."""
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
     def case(self, least: Equation, most: Equation, own: set[str]) -> Case:
-        low, high = (self._whole(equation.value, own, equation.facts) for equation in (least, most))
+        low, high = (self._write_cost(equation.value, own, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
-        data = tuple(self._range(name, least.facts) for name in names)
-        return Case(in_order(least.decisions), low, high, least.recursive or most.recursive, data)
+        data = tuple(self._write_range(name, least.facts) for name in names)
+        return Case(format_case_condition(least.decisions), low, high, least.recursive or most.recursive, data)
 
-    def _whole(self, value: Poly, own: set[str], facts: Facts) -> Poly:
+    def _write_cost(self, value: Poly, own: set[str], facts: Facts) -> Poly:
         """Return the cost of the body as the cost of a call, in terms of the costs of calls."""
-        called = with_calls(value, lambda call: Poly.of_atom(self._lettered(call, own)) - self.more)
-        return self._readable(called + self.more, facts)
+        called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, own)) - self.more)
+        return self._write_value(called + self.more, facts)
 
-    def _lettered(self, call: a.Applied, own: set[str]) -> a.Applied:
+    def _write_call(self, call: a.Applied, own: set[str]) -> a.Applied:
         if call.function in own:
             return a.Applied(self.letter, call.arguments)
         *_, algorithm = call.function.split(" of ")
@@ -82,11 +82,11 @@ class _RecurrenceWriter:
         return a.Applied(letter, call.arguments)
 
     # Names
-    def _readable(self, value: Poly, facts: Facts) -> Poly:
+    def _write_value(self, value: Poly, facts: Facts) -> Poly:
         """Rewrite a value in the sizes, with names for data values that the program does not name."""
-        return facts.restore(value.substitute({name: Poly.symbol(self._name(name)) for name in value.names}))
+        return facts.restore(value.substitute({name: Poly.symbol(self._choose_name(name)) for name in value.names}))
 
-    def _name(self, name: str) -> str:
+    def _choose_name(self, name: str) -> str:
         """Return a name for a symbol of a data value, after the value it is read from: `n at ...` is n1."""
         if name in self.function.facts.quotients or name.isidentifier():
             return name
@@ -96,33 +96,39 @@ class _RecurrenceWriter:
             self._names[name] = next(new for count in range(1, 1000) if (new := f"{stem}{count}") not in used)
         return self._names[name]
 
-    def _range(self, name: str, facts: Facts) -> Range:
+    def _write_range(self, name: str, facts: Facts) -> Range:
         bounds = facts.bounds[name]
-        lower, upper = ([self._readable(limit, facts) for limit in limits] for limits in (bounds.lower, bounds.upper))
-        return Range(self._readable(Poly.symbol(name), facts), tuple(dict.fromkeys(lower)), tuple(dict.fromkeys(upper)))
+        lower, upper = (
+            [self._write_value(limit, facts) for limit in limits] for limits in (bounds.lower, bounds.upper)
+        )
+        return Range(
+            self._write_value(Poly.symbol(name), facts), tuple(dict.fromkeys(lower)), tuple(dict.fromkeys(upper))
+        )
 
     # Proofs
     def claim(self, proof: InductionProof) -> ProvedClaim:
-        letter = self._free(CLAIMS[proof.relation])
+        letter = self._make_free_letter(CLAIM_LETTERS[proof.relation])
         value = self.function.facts.restore(proof.value) + self.more
-        lines = tuple(self._lines(proof, letter))
+        lines = tuple(self._iterate_cases(proof, letter))
         return ProvedClaim(proof.relation, letter, value, lines, proof.reason, proof.where)
 
-    def _lines(self, proof: InductionProof, letter: str) -> Iterator[InductionCase]:
-        for group in _alike(proof.steps):
+    def _iterate_cases(self, proof: InductionProof, letter: str) -> Iterator[InductionCase]:
+        for group in _group_leaf_steps(proof.steps):
             step = group[0]
             relation = "=" if step in proof.equal else "<=" if proof.relation == "=" else proof.relation
-            added = step.forcing + self.more * (ONE - total(factor for factor, _ in step.calls))
-            claimed = total(factor * Poly.of_atom(a.Applied(letter, call.arguments)) for factor, call in step.calls)
+            added = step.forcing + self.more * (ONE - sum_polynomials(factor for factor, _ in step.calls))
+            claimed = sum_polynomials(
+                factor * Poly.of_atom(a.Applied(letter, call.arguments)) for factor, call in step.calls
+            )
             yield InductionCase(
-                in_order(step.equation.decisions),
+                format_case_condition(step.equation.decisions),
                 relation,
-                self._readable(added + claimed, step.facts),
-                self._written(step, proof.value, added),
-                () if step.calls and not self.function.shared_exponents else self._sizes(group),
+                self._write_value(added + claimed, step.facts),
+                self._substitute_claim(step, proof.value, added),
+                () if step.calls and not self.function.shared_exponents else self._find_call_sizes(group),
             )
 
-    def _sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
+    def _find_call_sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
         """Return alternative ranges of sizes that calls imply in a case; none if sizes are unrestricted."""
         boxes = [_sizes_restricted_by_calls(step, self.function) for step in steps]
         if not all(boxes):
@@ -131,16 +137,16 @@ class _RecurrenceWriter:
             box for i, box in enumerate(boxes) if not any(_is_wider(wide, box, j < i) for j, wide in enumerate(boxes))
         ]
         return tuple(
-            tuple(self._between(name, limits, steps[0].facts) for name, limits in box.items()) for box in widest
+            tuple(self._write_limits(name, limits, steps[0].facts) for name, limits in box.items()) for box in widest
         )
 
-    def _between(self, name: str, limits: Limits, facts: Facts) -> Range:
+    def _write_limits(self, name: str, limits: Limits, facts: Facts) -> Range:
         limit_values = (() if limit is None else (Poly.constant(limit),) for limit in limits)
-        return Range(self._readable(Poly.symbol(name), facts), *limit_values)
+        return Range(self._write_value(Poly.symbol(name), facts), *limit_values)
 
-    def _written(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
+    def _substitute_claim(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
         """Return the case with the claim in place of its calls, if logarithms of their sizes are exact."""
-        if any(counted(atom) is not None for atom in value.atoms()):
+        if any(halving_floor(atom) is not None for atom in value.atoms()):
             # Only a lower bound of a number of halvings is available at a call.
             return None
         caller = CallContext(step.facts, log_references(self.function))
@@ -153,7 +159,7 @@ class _RecurrenceWriter:
             return None
         if not step.calls or not result.names <= step.facts.bounds.keys():
             return None
-        return self._readable(result, step.facts)
+        return self._write_value(result, step.facts)
 
 
 Limits = tuple[int | None, int | None]
@@ -182,7 +188,7 @@ def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: b
     return True
 
 
-def _alike(steps: Sequence[Transition]) -> list[list[Transition]]:
+def _group_leaf_steps(steps: Sequence[Transition]) -> list[list[Transition]]:
     """Group the steps of base cases that differ only in the sizes that calls have; other steps are single."""
     groups: dict[object, list[Transition]] = {}
     for step in steps:

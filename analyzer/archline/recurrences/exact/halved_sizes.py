@@ -29,14 +29,14 @@ from itertools import combinations
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Poly, product, total
-from archline.algebra.prove.logarithms import Logarithm, counted
-from archline.algebra.prove.prover import first
+from archline.algebra.polynomial import ONE, Poly, product, sum_polynomials
+from archline.algebra.prove.logarithms import Logarithm, halving_floor
+from archline.algebra.prove.prover import first_true
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import least_fall, most_fall, sizes_of_call
+from archline.recurrences.exact.at_call import bound_log_decrease_above, bound_log_decrease_below, sizes_of_call
 from archline.recurrences.exact.basis import BasisTerm, ProofTerm, ratio_power, split_by_data
-from archline.recurrences.exact.transitions import Transition, least_of
+from archline.recurrences.exact.transitions import Transition, find_proved_minimum
 from archline.recurrences.model import SizeFunction
 
 MAX_SHIFT = 6
@@ -68,8 +68,8 @@ class HalvedSize:
     def allowed(self, step: Transition, upper: bool) -> bool:
         """Test whether the facts of a step imply that the shares of its calls are right."""
         if not upper:
-            return _at_least(self.whole - 2, step.facts)
-        return all(_at_least(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
+            return _is_nonnegative(self.whole - 2, step.facts)
+        return all(_is_nonnegative(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
@@ -96,7 +96,7 @@ def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Ha
         return []
     halved = []
     for place, size in enumerate(map(Poly.symbol, function.parameters)):
-        above, below = (_shift(size, place, calling, sign) for sign in (1, -1))
+        above, below = (_find_shift(size, place, calling, sign) for sign in (1, -1))
         if above is None or below is None:
             return []
         halved.append(HalvedSize(place, size, above, below))
@@ -108,13 +108,15 @@ def call_counts(steps: Sequence[Transition]) -> list[int]:
     return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
 
 
-def _shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
+def _find_shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
     """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
     differences = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
-    return first(MAX_SHIFT + 1, lambda s: all(_at_least(value.scaled(sign) + s, facts) for value, facts in differences))
+    return first_true(
+        MAX_SHIFT + 1, lambda s: all(_is_nonnegative(value.scaled(sign) + s, facts) for value, facts in differences)
+    )
 
 
-def _at_least(value: Poly, facts: Facts) -> bool:
+def _is_nonnegative(value: Poly, facts: Facts) -> bool:
     return facts.nonnegative(facts.simplify(value))
 
 
@@ -140,7 +142,7 @@ class HalvingDepth:
 def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
     """Return the terms with a maximum share for each call, and those with a minimum share."""
     sizes = halved_sizes(function, steps)
-    levels = None if len(sizes) < 2 else levels_of(sizes, [step for step in steps if step.calls])
+    levels = None if len(sizes) < 2 else find_halving_depth(sizes, [step for step in steps if step.calls])
     if levels is None:
         return ()
     return tuple(
@@ -154,9 +156,9 @@ def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Ba
     )
 
 
-def levels_of(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> HalvingDepth | None:
+def find_halving_depth(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> HalvingDepth | None:
     """Find the depth in steps with calls; None if a call may have less than floor(n/2) or over ceil(n/2)."""
-    smallest = min(least_of(size.size, step.facts) or 0 for size in sizes for step in calling)
+    smallest = min(find_proved_minimum(size.size, step.facts) or 0 for size in sizes for step in calling)
     if not 1 < smallest <= MAX_BASE_SIZE or any(size.above > 1 or size.below > 1 for size in sizes):
         return None
     end = Poly.constant(smallest)
@@ -164,18 +166,18 @@ def levels_of(sizes: Sequence[HalvedSize], calling: Sequence[Transition]) -> Hal
     return HalvingDepth(a.ceil_log2(low + 1), a.ceil_log2(high + 1))
 
 
-SIZES = 2, 3
+NUMBERS_OF_SIZES = 2, 3
 
 
 def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Yield a set of such terms, with the logarithms of all sizes, if halving a size adds logarithms."""
-    if len(function.sizes) not in SIZES or len(function.sizes) != len(function.parameters):
+    if len(function.sizes) not in NUMBERS_OF_SIZES or len(function.sizes) != len(function.parameters):
         return
     # Logarithms of sizes, and no numbers of halvings down to leaves.
     log_steps = [
         step
         for step in steps
-        if any(isinstance(atom, a.CeilLog2) and counted(atom) is None for atom in step.forcing.atoms())
+        if any(isinstance(atom, a.CeilLog2) and halving_floor(atom) is None for atom in step.forcing.atoms())
     ]
     arguments = [call.arguments for step in log_steps for _, call in step.calls]
     place = function.parameters.index
@@ -184,11 +186,11 @@ def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> It
         return
     terms = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
     for name in halved:
-        terms.extend(_limit(function, name))
+        terms.extend(_iterate_limited_products(function, name))
     yield tuple({term.value: term for term in terms}.values())
 
 
-def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
+def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
     """Iterate over the products; proofs have the smaller of two logarithms for the logarithm of the smaller size."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
@@ -199,9 +201,9 @@ def _limit(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
         yield BasisTerm(limit * limit, inner=ProofTerm(compared * compared))
 
 
-SHIFTS = (1, 2, 3)
+LOGARITHM_SHIFTS = (1, 2, 3)
 MAX_POWER = 3
-ROUNDING = 2
+MAX_HALF_EXCESS = 2
 """The amount by which the size of a call may exceed a half to count as one."""
 
 
@@ -211,17 +213,17 @@ def uneven_split_terms(
     """Iterate over sets of terms, from simple to complex; none if all calls halve the sizes or steps make several."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
-    if not plain or not on_a_path(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
+    if not plain or not has_single_calls(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
         return
-    size = total(map(Poly.symbol, function.sizes))
+    size = sum_polynomials(map(Poly.symbol, function.sizes))
     if all(
         # At most about half of the caller's size.
-        step.facts.nonnegative(size + 2 * ROUNDING - part.scaled(2))
+        step.facts.nonnegative(size + 2 * MAX_HALF_EXCESS - part.scaled(2))
         for step in calling
-        for part in _parts(size, function, step)
+        for part in _iterate_parts(size, function, step)
     ):
         return
-    log = _logarithm(size, function, calling, upper)
+    log = _find_logarithm(size, function, calling, upper)
     if log is None:
         return
     value = Poly.of_atom(log)
@@ -230,17 +232,17 @@ def uneven_split_terms(
         value = a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
     sign = 1 if upper else -1
     logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
-    swaps = list(_swaps(calling)) if upper else []
+    swaps = list(_iterate_indicator_terms(calling)) if upper else []
     for power in range(1, MAX_POWER + 1):
         yield (BasisTerm(ONE), *swaps, *logs[:power])
 
 
-def on_a_path(calling: Sequence[Transition]) -> bool:
+def has_single_calls(calling: Sequence[Transition]) -> bool:
     """Test whether each step makes one call, so that costs add up along a path and may be logarithmic."""
     return bool(calling) and all(len(step.calls) == 1 and step.calls[0][0] == ONE for step in calling)
 
 
-def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
+def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
     """Iterate over indicators of the conditions under which calls are made, which replace a 1 in proofs."""
     indicators = {
         decision.indicator if decision.taken else ONE - decision.indicator: None
@@ -250,20 +252,20 @@ def _swaps(steps: Sequence[Transition]) -> Iterator[BasisTerm]:
     yield from (BasisTerm(ONE, sign=1, inner=ProofTerm(indicator=indicator)) for indicator in indicators)
 
 
-def _parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
+def _iterate_parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
         yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
 
 
-def _logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
+def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
     """Find the logarithm of the size plus a number that falls most at the calls (least, for a lower bound).
 
     It is rounded if it falls by an integer: nothing is lost then.
     """
     best: tuple[fmpq, Logarithm] | None = None
-    for shift in SHIFTS:
+    for shift in LOGARITHM_SHIFTS:
         whole = size + shift
-        decreases = _falls(whole, function, steps, upper)
+        decreases = _compute_decreases(whole, function, steps, upper)
         if not decreases:
             continue
         rank = min(decreases) if upper else -max(decreases)
@@ -273,14 +275,14 @@ def _logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], 
     return None if best is None else best[1]
 
 
-def _falls(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
+def _compute_decreases(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
     """Return the decreases of the logarithm at calls that do not keep the size; none if one is unknown."""
     decreases = []
     for step in steps:
-        for part in _parts(whole, function, step):
+        for part in _iterate_parts(whole, function, step):
             if part == whole:
                 continue
-            decrease = (least_fall if upper else most_fall)(whole, part, step.facts)
+            decrease = (bound_log_decrease_below if upper else bound_log_decrease_above)(whole, part, step.facts)
             if decrease is None:
                 return []
             decreases.append(decrease)

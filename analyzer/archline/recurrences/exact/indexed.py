@@ -27,12 +27,12 @@ import numpy as np
 
 from archline.algebra import atoms as a
 from archline.algebra.atoms import positive_part
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.index_range import IndexRange, index_range
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, combination, product, total
+from archline.algebra.index_range import IndexRange, find_index_range
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, linear_combination, product, sum_polynomials
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.handelman import constraints, proposals
+from archline.algebra.prove.handelman import cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import Declaration
@@ -40,13 +40,13 @@ from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
 from archline.recurrences.evaluate import FunctionCases, Point, ValueTable
-from archline.recurrences.model import Equation, SizeFunction, by_call, calls, with_calls
+from archline.recurrences.model import Equation, SizeFunction, find_calls, replace_calls, split_by_call
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
 MAX_SAMPLES, ROUNDS = 120, 2
 MAX_STEPS = 1_500
-WIDEST, SHIFTS = 4, 3
+MAX_WEAKENING, MAX_SHIFT = 4, 3
 
 
 @record(eq=False)
@@ -77,12 +77,12 @@ class NotIndexedError(Exception):
 
 def index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
     """Return the cases of a function that calls only itself. Raises NotIndexedError."""
-    return tuple(_move(function, equation) for equation in function.equations)
+    return tuple(_build_case(function, equation) for equation in function.equations)
 
 
-def _move(function: SizeFunction, equation: Equation) -> IndexCase:
+def _build_case(function: SizeFunction, equation: Equation) -> IndexCase:
     try:
-        forcing, factors = by_call(equation.value)
+        forcing, factors = split_by_call(equation.value)
     except TooComplexError:
         raise NotIndexedError from None
     bounds_of = equation.facts.bounds
@@ -90,11 +90,11 @@ def _move(function: SizeFunction, equation: Equation) -> IndexCase:
     own_calls = []
     for call, factor in factors.items():
         number = factor.constant_term
-        plain = call.function == function.name and not any(map(calls, call.arguments))
+        plain = call.function == function.name and not any(map(find_calls, call.arguments))
         if not plain or not factor.is_constant or number.q != 1 or number < 0:
             raise NotIndexedError
         own_calls.append((int(number.p), dict(zip(function.parameters, call.arguments, strict=True))))
-    if calls(forcing) or equation.data:
+    if find_calls(forcing) or equation.data:
         raise NotIndexedError
     return IndexCase(forcing, tuple(own_calls), pinned, equation)
 
@@ -108,25 +108,25 @@ def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     return tuple(dict.fromkeys(products))
 
 
-def exact(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
+def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
     """Return the sum of multiples of forms that satisfies every case, for all indices; None if there is none."""
-    rows = [row for move in all_moves for row in _identities(move, forms, move.forcing)]
+    rows = [row for move in all_moves for row in _iterate_identities(move, forms, move.forcing)]
     if not rows:
         return None
     reduced, rank = fmpq_mat(rows).rref()
-    leads = _leads(reduced, rank)
+    leads = _find_pivots(reduced, rank)
     if len(forms) in leads:
         return None
-    return total(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
+    return sum_polynomials(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
 
 
-def handed_on(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
+def find_preserved_forms(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
     """Return the forms that every case with calls preserves: the value at the case is the sum over the calls."""
-    rows = [row[:-1] for move in all_moves if move.calls for row in _identities(move, forms, ZERO)]
+    rows = [row[:-1] for move in all_moves if move.calls for row in _iterate_identities(move, forms, ZERO)]
     if not rows:
         return []
     reduced, rank = fmpq_mat(rows).rref()
-    leads = _leads(reduced, rank)
+    leads = _find_pivots(reduced, rank)
     preserved = []
     for free in (index for index in range(len(forms)) if index not in leads):
         form = forms[free]
@@ -136,12 +136,12 @@ def handed_on(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Pol
     return preserved
 
 
-def _leads(reduced: fmpq_mat, rank: int) -> list[int]:
+def _find_pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     """Return the column of the first 1 of each row of a reduced echelon form."""
     return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
 
 
-def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+def _iterate_identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """Iterate over the equations for the coefficients, one for each product of indices; the right-hand side is last."""
     columns = [form.substitute(move.pinned) for form in (*(move.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
@@ -154,9 +154,9 @@ def _identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterat
 # Bounds
 def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
     """Iterate over values somewhat larger than one that is at least 0, which calls may still preserve."""
-    for factor in range(1, WIDEST + 1):
+    for factor in range(1, MAX_WEAKENING + 1):
         for quantity in quantities:
-            for shift in range(SHIFTS + 1):
+            for shift in range(MAX_SHIFT + 1):
                 yield condition + quantity.scaled(factor) + shift
 
 
@@ -189,9 +189,9 @@ class InductiveSearch:
         self._situations = [
             Situation((*declaration.facts, *move.equation.known), declaration.ranges, move.pinned) for move in all_moves
         ]
-        self._samples = [list(self._drawn(seed)) for seed in range(ROUNDS)]
+        self._samples = [list(self._iterate_samples(seed)) for seed in range(ROUNDS)]
 
-    def _drawn(self, seed: int) -> Iterator[Sample]:
+    def _iterate_samples(self, seed: int) -> Iterator[Sample]:
         function, random, cases = self._function, Random(seed), FunctionCases(self._function)
         search = SizeSearch(function.parameters, function.where, function.least)
         for _ in range(MAX_SAMPLES):
@@ -200,11 +200,11 @@ class InductiveSearch:
             try:
                 equation, point = cases.at(tuple(sizes[name] for name in function.parameters))
                 number = function.equations.index(equation)
-                yield self._sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
+                yield self._build_sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
             except EvaluationError:
                 continue
 
-    def _sample(self, number: int, point: Point, value: Fraction) -> Sample:
+    def _build_sample(self, number: int, point: Point, value: Fraction) -> Sample:
         move = self._moves[number]
         calls_at_point = tuple(
             (count, {**point, **{name: evaluate(argument, point) for name, argument in arguments.items()}})
@@ -215,25 +215,27 @@ class InductiveSearch:
     @cached_property
     def invariants(self) -> tuple[Invariant, ...]:
         """Facts that hold in all calls from some case on: a condition of the case, weakened as little as necessary."""
-        return tuple(self._invariants())
+        return tuple(self._iterate_invariants())
 
-    def _invariants(self) -> Iterator[Invariant]:
+    def _iterate_invariants(self) -> Iterator[Invariant]:
         for number, move in enumerate(self._moves):
             for condition in move.equation.known if move.calls else ():
                 for candidate in weakened_conditions(condition, self._declaration.quantities):
-                    if self._kept(candidate, number):
-                        begins = frozenset(n for n in range(len(self._moves)) if self._always(candidate, n, ()))
+                    if self._is_invariant(candidate, number):
+                        begins = frozenset(
+                            n for n in range(len(self._moves)) if self._is_proved_in_calls(candidate, n, ())
+                        )
                         yield Invariant(candidate, begins)
                         break
 
-    def _kept(self, value: Poly, begin: int) -> bool:
+    def _is_invariant(self, value: Poly, begin: int) -> bool:
         return (
-            self._plausible(value, begin)
-            and self._always(value, begin, ())
-            and all(self._always(value, number, (value,)) for number in range(len(self._moves)))
+            self._is_plausible(value, begin)
+            and self._is_proved_in_calls(value, begin, ())
+            and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._moves)))
         )
 
-    def _plausible(self, value: Poly, begin: int) -> bool:
+    def _is_plausible(self, value: Poly, begin: int) -> bool:
         """Test whether no sample contradicts the fact, and one is outside: a fact that always holds is useless."""
         negative = False
         for sample in self._samples[0]:
@@ -244,7 +246,7 @@ class InductiveSearch:
                 return False
         return negative
 
-    def _always(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
+    def _is_proved_in_calls(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
         """Test whether the value is proved to be at least 0 in every call of a case, where `more` is."""
         situation = self._situations[number].knowing(more)
         return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
@@ -252,18 +254,18 @@ class InductiveSearch:
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
         """Return a proved bound made of forms: one at any indices, and one where the invariant holds."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
-        margins = list(self._margins(forms, sign, invariant))
+        margins = list(self._iterate_margins(forms, sign, invariant))
         mean = np.zeros(width)
         for sample in chain(*self._samples):
             weight = sign / float(1 + sample.value)
             mean[: len(forms)] += [float(evaluate(form, sample.point)) * weight for form in forms]
-        parts = [part for margin in margins for part in constraints(*margin)]
-        for numbers in proposals(parts, mean, sign):
-            if all(situation.proves(combination(gains, numbers, rest)) for situation, gains, rest in margins):
-                return combination(forms, numbers[: len(forms)])
+        parts = [part for margin in margins for part in cone_constraints(*margin)]
+        for numbers in iterate_proposals(parts, mean, sign):
+            if all(situation.proves(linear_combination(gains, numbers, rest)) for situation, gains, rest in margins):
+                return linear_combination(forms, numbers[: len(forms)])
         return None
 
-    def _margins(
+    def _iterate_margins(
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
         """Iterate over the cases: expressions that must be >= 0 for bounds, by coefficient, and the rest."""
@@ -280,7 +282,7 @@ class InductiveSearch:
             yield situation, [*own_forms, *calls] if enters else [*whole, *nothing], due
             yield situation.knowing((invariant.value,)), [*nothing, *whole], due
 
-    def clamped(self, bound: Poly) -> Poly:
+    def clamp_bound(self, bound: Poly) -> Poly:
         """Clamp a lower bound to 0 if it is negative at a sample."""
         below = any(evaluate(bound, sample.point) < 0 for sample in self._samples[0])
         return positive_part(bound) if below else bound
@@ -297,26 +299,28 @@ def index_bounds(
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
-        with budget(MAX_TERM_PRODUCTS):
-            return _index_bounds(index_cases(function), function, declaration, values)
+        with limit_effort(MAX_TERM_PRODUCTS):
+            return _search_index_bounds(index_cases(function), function, declaration, values)
     except (NotIndexedError, TooComplexError, EvaluationError):
         return None
 
 
-def _index_bounds(
+def _search_index_bounds(
     all_moves: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
     forms = index_products(declaration.quantities)
-    form = exact(all_moves, forms)
+    form = fit_exact_form(all_moves, forms)
     if form is not None:
         return form, form
     search = InductiveSearch(function, all_moves, declaration, values)
-    preserved = handed_on(all_moves, forms)
-    lower, upper = (_bound(search, preserved, declaration.quantities, side) for side in (False, True))
-    return None if lower is None or upper is None else (search.clamped(lower), upper)
+    preserved = find_preserved_forms(all_moves, forms)
+    lower, upper = (_search_bound(search, preserved, declaration.quantities, side) for side in (False, True))
+    return None if lower is None or upper is None else (search.clamp_bound(lower), upper)
 
 
-def _bound(search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool) -> Poly | None:
+def _search_bound(
+    search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool
+) -> Poly | None:
     """Return the tightest bound without invariants; if all fail, the first with an invariant, of few quantities."""
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
     bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
@@ -338,16 +342,16 @@ class LengthRecurrence:
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
 
-def by_distance(function: SizeFunction) -> LengthRecurrence:
+def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
     """Return the function in terms of the distance of its two indices, if no case depends on them in another way."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for equation in function.equations for name in equation.facts.bounds)}
-    range_ = index_range(indices, function.facts, used)
+    range_ = find_index_range(indices, function.facts, used)
     try:
         return (
             LengthRecurrence(function)
             if range_ is None
-            else LengthRecurrence(_Reduction(function, range_).reduced(), range_)
+            else LengthRecurrence(_LengthReduction(function, range_).reduced(), range_)
         )
     except _IndexMattersError:
         return LengthRecurrence(function)
@@ -357,20 +361,20 @@ class _IndexMattersError(Exception):
     """The position of the range matters, not only its length."""
 
 
-class _Reduction:
+class _LengthReduction:
     def __init__(self, function: SizeFunction, indices: IndexRange) -> None:
         self._function, self._indices = function, indices
-        self._sizes = self._that_matter()
+        self._sizes = self._find_used_sizes()
 
-    def _that_matter(self) -> tuple[str, ...]:
+    def _find_used_sizes(self) -> tuple[str, ...]:
         """Return the sizes that are not merely passed on, as is the size of an array that contains the range."""
         function = self._function
 
         def sum_changed(call: a.Applied) -> Poly:
             pairs = zip(function.parameters, call.arguments, strict=True)
-            return total(value for name, value in pairs if value != Poly.symbol(name))
+            return sum_polynomials(value for name, value in pairs if value != Poly.symbol(name))
 
-        used = [self._mapped(equation.value, sum_changed) for equation in function.equations]
+        used = [self._map_own_calls(equation.value, sum_changed) for equation in function.equations]
         used += [decision.indicator for equation in function.equations for decision in equation.decisions]
         names = frozenset().union(*(value.names for value in used))
         return tuple(name for name in function.parameters if name in function.least and name in names)
@@ -383,30 +387,32 @@ class _Reduction:
             parameters=(*self._sizes, indices.size),
             least={**{name: function.least[name] for name in self._sizes}, indices.size: indices.least},
             facts=indices.facts(function.facts),
-            equations=tuple(map(self._equation, function.equations)),
+            equations=tuple(map(self._reduce_equation, function.equations)),
             where=tuple(fact for fact in function.where if s.names(fact) <= set(self._sizes)),
         )
 
-    def _equation(self, equation: Equation) -> Equation:
+    def _reduce_equation(self, equation: Equation) -> Equation:
         moved = map(self._indices.moved, equation.known)
         return replace(
             equation,
-            decisions=tuple(replace(test, indicator=self._free(test.indicator)) for test in equation.decisions),
+            decisions=tuple(
+                replace(test, indicator=self._remove_indices(test.indicator)) for test in equation.decisions
+            ),
             facts=self._indices.facts(equation.facts),
-            value=self._free(self._mapped(equation.value, self._called)),
+            value=self._remove_indices(self._map_own_calls(equation.value, self._reduce_call)),
             known=tuple(fact for fact in moved if self._indices.low not in fact.names),
         )
 
-    def _called(self, call: a.Applied) -> Poly:
+    def _reduce_call(self, call: a.Applied) -> Poly:
         """Return a call of the function itself, with the distance of its indices."""
         arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
         length = arguments[self._indices.high] - arguments[self._indices.low]
         return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))
 
-    def _mapped(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
-        return with_calls(value, lambda call: change(call) if call.function == self._function.name else None)
+    def _map_own_calls(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
+        return replace_calls(value, lambda call: change(call) if call.function == self._function.name else None)
 
-    def _free(self, value: Poly) -> Poly:
+    def _remove_indices(self, value: Poly) -> Poly:
         """Return the value in terms of the distance. Raises _IndexMattersError."""
         moved = self._indices.moved(value)
         if self._indices.low in moved.names:

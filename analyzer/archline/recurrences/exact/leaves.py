@@ -17,64 +17,64 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, combinations_with_replacement
 
 from archline.algebra import atoms as a
-from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, total
-from archline.algebra.prove.logarithms import counted
+from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, sum_polynomials
+from archline.algebra.prove.logarithms import halving_floor
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import halvings, most_halvings, sizes_of_call
+from archline.recurrences.exact.at_call import build_max_halvings, build_min_halvings, sizes_of_call
 from archline.recurrences.exact.basis import (
     BasisTerm,
     ProofTerm,
-    absolute,
-    distinct,
-    divisors,
+    iterate_divisors,
+    make_basis,
+    make_coefficients_positive,
     monomial_sort_key,
+    multiply,
+    reduce_to_sizes,
     signed_logarithms,
-    sizes_in,
-    times,
 )
-from archline.recurrences.exact.transitions import Transition, least_of
+from archline.recurrences.exact.transitions import Transition, find_proved_minimum
 from archline.recurrences.model import SizeFunction
 
 
-def leaf_count(size: Poly, most: Poly) -> Poly:
+def build_leaf_count(size: Poly, most: Poly) -> Poly:
     """Return the number of leaves of at most `most`."""
-    lower = a.exponential(2, halvings(size, most + 1))
+    lower = a.exponential(2, build_min_halvings(size, most + 1))
     return lower + a.positive_part(size - most * lower)
 
 
 def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
     """Test whether each call has all of a size, or two calls have the halves of one above `most`."""
-    return all(_keeps(name, most, step, function) for step in steps if step.calls)
+    return all(_divides_evenly(name, most, step, function) for step in steps if step.calls)
 
 
-def _keeps(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
+def _divides_evenly(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
     size, facts = Poly.symbol(name), step.facts
     parts = [sizes_of_call(function, call.arguments)[name] for _, call in step.calls]
-    if any(factor != ONE for factor, _ in step.calls) or total(parts) != size:
+    if any(factor != ONE for factor, _ in step.calls) or sum_polynomials(parts) != size:
         return False
     halves = [size + 1 - part.scaled(2) for part in parts]
     return len(parts) == 1 or all(facts.nonnegative(facts.simplify(margin)) for margin in (size - most - 1, *halves))
 
 
-def without_pieces(value: Poly, upper: bool) -> Poly:
+def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
     """Return an upper (or a lower) bound of a value, with max(v, T)/T or max(v, s)/s for a number of leaves.
 
     s = floor((T + 1)/2) is the size of the smallest of the leaves that are halved.
     """
     for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
         if isinstance(atom, a.PositivePart):
-            value = _without(value, atom, upper)
+            value = _remove_leaf_count(value, atom, upper)
     return value
 
 
-def _without(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
+def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
     """Replace the number of leaves that contains max(0, ...), if there is one."""
     floor = next(filter(None, map(_halvings_floor, part.argument.atoms())), None)
     if floor is None:
         return value
     size, most, number = floor.argument, floor.modulus - 1, Symbol("pieces")
-    rest = leaf_count(size, most) - Poly.of_atom(part)
+    rest = build_leaf_count(size, most) - Poly.of_atom(part)
     counting = value.map_atoms(lambda atom: Poly.of_atom(number) - rest if atom == part else None)
     slope = counting.coefficients(number).get(1)
     is_left = any(_halvings_floor(atom) is floor for atom in counting.atoms())
@@ -88,7 +88,7 @@ def _halvings_floor(power: Atom) -> a.Floor | None:
     """Return the floor(v/k) of 2^halvings."""
     if not isinstance(power, a.Exponential) or power.base != 2:
         return None
-    return next((floor for atom in power.exponent.atoms() if (floor := counted(atom)) is not None), None)
+    return next((floor for atom in power.exponent.atoms() if (floor := halving_floor(atom)) is not None), None)
 
 
 MAX_LEAF_SIZE = 1 << 10
@@ -120,8 +120,8 @@ class SizeDivision:
         The one falls by at least 1 at ceil(v/2), the other by at most 1 at floor(v/2).
         """
         if not upper:
-            return BasisTerm(halvings(self.size, self.most + 1), sign=-1)
-        number = most_halvings(self.size, self.most)
+            return BasisTerm(build_min_halvings(self.size, self.most + 1), sign=-1)
+        number = build_max_halvings(self.size, self.most)
         depth = a.exponent_of_two(self.most)
         # For powers of two the value is the same, and easier to read.
         value = number if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
@@ -144,8 +144,8 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
             for factor, call in step.calls
             if (value := sizes_of_call(function, call.arguments)[name]) != size
         ]
-        high = _most(name, steps)
-        low = min((least_of(value, step.facts) or 0 for _, value, step in changed), default=0)
+        high = _find_largest_leaf(name, steps)
+        low = min((find_proved_minimum(value, step.facts) or 0 for _, value, step in changed), default=0)
         if high is None or high <= 1:
             continue
         if not changed:
@@ -154,7 +154,8 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
         elif low > 0:
             counts = [step.count for _, _, step in changed]
             if all(
-                0 < count <= 1 << _divided(step, function) for count, (_, _, step) in zip(counts, changed, strict=True)
+                0 < count <= 1 << _count_divided_sizes(step, function)
+                for count, (_, _, step) in zip(counts, changed, strict=True)
             ):
                 whole = is_divided_evenly(name, high, steps, function)
                 splits[name] = SizeDivision(size, max(counts) > 1, Poly.constant(low), Poly.constant(high), whole)
@@ -162,12 +163,12 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
     return splits if divided else {}
 
 
-def _divided(step: Transition, function: SizeFunction) -> int:
+def _count_divided_sizes(step: Transition, function: SizeFunction) -> int:
     calls_sizes = [sizes_of_call(function, call.arguments) for _, call in step.calls]
     return sum(any(sizes[name] != Poly.symbol(name) for sizes in calls_sizes) for name in function.sizes)
 
 
-def _most(name: str, steps: Iterable[Transition]) -> int | None:
+def _find_largest_leaf(name: str, steps: Iterable[Transition]) -> int | None:
     """Return the largest value of a size in base cases, if there is one."""
     limits = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
     if not limits or None in limits:
@@ -176,7 +177,7 @@ def _most(name: str, steps: Iterable[Transition]) -> int | None:
     return largest if largest <= MAX_LEAF_SIZE else None
 
 
-def at_leaves(splits: dict[str, SizeDivision], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
+def iterate_leaf_sums(splits: dict[str, SizeDivision], monomials: Iterable[Monomial], upper: bool) -> Iterator[Poly]:
     """Iterate over the sums of the terms of leaves over all leaves."""
     for monomial in monomials:
         powers = {atom.name: power for atom, power in monomial if isinstance(atom, Symbol)}
@@ -197,40 +198,43 @@ def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: b
             part
             for step in steps
             if step.equation.recursive == inner
-            for monomial in _monomials(step.forcing, function)
-            for part in (divisors(monomial) if inner else (monomial,))
+            for monomial in _find_monomials(step.forcing, function)
+            for part in (iterate_divisors(monomial) if inner else (monomial,))
         }
         for inner in (True, False)
     )
     inner_terms = [BasisTerm(Poly({monomial: fmpq(1)})) for monomial in sorted(forcing, key=monomial_sort_key)]
     leaves = [
-        BasisTerm(x, sign=1 if upper else -1) for x in at_leaves(splits, sorted(costs, key=monomial_sort_key), upper)
+        BasisTerm(x, sign=1 if upper else -1)
+        for x in iterate_leaf_sums(splits, sorted(costs, key=monomial_sort_key), upper)
     ]
-    leaves.extend(BasisTerm(leaf_count(s.size, s.most), leaf=ONE) for s in splits.values() if s.whole and s.serial)
+    leaves.extend(
+        BasisTerm(build_leaf_count(s.size, s.most), leaf=ONE) for s in splits.values() if s.whole and s.serial
+    )
     plain = [term for term in signed_logarithms(function) if term.value.names.isdisjoint(splits)]
-    logs = [*_levels(splits, upper), *plain]
+    logs = [*_iterate_level_terms(splits, upper), *plain]
     serial = [log for log in logs if any(splits[name].serial for name in log.value.names if name in splits)]
-    squares = [times(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    squares = [multiply(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     linear = [term for term in inner_terms if term.degree <= 1]
-    yield distinct([*inner_terms, *leaves])
-    sums = list(_sums(linear, leaves, splits, upper))
+    yield make_basis([*inner_terms, *leaves])
+    sums = list(_iterate_level_sum_sets(linear, leaves, splits, upper))
     if not upper:
         yield from sums
-    yield distinct([*inner_terms, *leaves, *logs])
-    yield distinct([*linear, *leaves, *logs, *squares])
-    yield distinct([*linear, *leaves, *logs, *(times(x, y) for x in inner_terms for y in serial if x.degree)])
+    yield make_basis([*inner_terms, *leaves, *logs])
+    yield make_basis([*linear, *leaves, *logs, *squares])
+    yield make_basis([*linear, *leaves, *logs, *(multiply(x, y) for x in inner_terms for y in serial if x.degree)])
     if upper:
         yield from sums
-    deep = [*serial, *(times(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
-    yield distinct([*linear, *leaves, *logs, *(times(x, y) for x in inner_terms for y in deep if x.degree)])
+    deep = [*serial, *(multiply(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
+    yield make_basis([*linear, *leaves, *logs, *(multiply(x, y) for x in inner_terms for y in deep if x.degree)])
 
 
-def counts(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
+def build_halving_terms(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
     """Return the maximum numbers of halvings of sizes down to leaves of a fixed size, for upper bounds."""
     return [split.halvings(True) for split in size_divisions(function, steps).values()]
 
 
-def _sums(
+def _iterate_level_sum_sets(
     linear: Sequence[BasisTerm], leaves: Sequence[BasisTerm], splits: Mapping[str, SizeDivision], upper: bool
 ) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets for the costs that calls of other functions add at each level, once and as a sum over levels.
@@ -252,16 +256,16 @@ def _product_leaf_terms(
     long = [term for term in linear if term.degree]
     wide = [BasisTerm(x.value * split.at_leaf(upper)) for x in long for split in splits.values() if not split.serial]
     levels = {name: split.halvings(upper) for name, split in splits.items()}
-    deep = [power for name, split in splits.items() if split.serial for power in _powers(levels[name], most)]
-    counts = [power for level in levels.values() for power in _powers(level, most)]
-    return distinct([*linear, *leaves, *counts, *(times(x, y) for x in [*long, *wide] for y in deep)])
+    deep = [power for name, split in splits.items() if split.serial for power in _build_powers(levels[name], most)]
+    counts = [power for level in levels.values() for power in _build_powers(level, most)]
+    return make_basis([*linear, *leaves, *counts, *(multiply(x, y) for x in [*long, *wide] for y in deep)])
 
 
-def _powers(element: BasisTerm, most: int) -> list[BasisTerm]:
-    return list(accumulate([element] * most, times))
+def _build_powers(element: BasisTerm, most: int) -> list[BasisTerm]:
+    return list(accumulate([element] * most, multiply))
 
 
-def _levels(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
+def _iterate_level_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
     """Iterate over numbers of halvings; in a lower bound also down to the smallest leaf, where sizes have 1 more."""
     for split in splits.values():
         for offset in (0, 1):
@@ -270,7 +274,7 @@ def _levels(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTe
                 yield BasisTerm(a.positive_part(a.ceil_log2(split.size + offset) - depth), sign=1 - 2 * offset)
 
 
-def _monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
+def _find_monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
     """Return the products of sizes in a value, with 1 for sizes that are cut off at a number."""
 
     def replace_cap(atom: Atom) -> Poly | None:
@@ -279,4 +283,4 @@ def _monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
         # min(v, c) is v - max(0, v - c), and c - max(0, c - v).
         return ONE if limit > 0 else atom.argument - limit - 1
 
-    return list(sizes_in(absolute(value.map_atoms(replace_cap)), function).terms)
+    return list(reduce_to_sizes(make_coefficients_positive(value.map_atoms(replace_cap)), function).terms)

@@ -23,27 +23,27 @@ P = ParamSpec("P")
 T = TypeVar("T")
 SCALES = (8, 20, 70, 300, 1_000, 5_000)
 SCALES_OF_SEVERAL_SIZES = 4
-TRIES = 400
+NUM_DRAWS = 400
 MAX_CORNER = 1_000
 MAX_CHOSEN = 3
 MAX_CACHED_SETS = 64
 """The number of cached sets of points."""
 
 
-_Applying = tuple[Equation, dict[str, int | Fraction]]
-_Numbered = tuple[int, dict[str, int | Fraction]]
+_EquationAtPoint = tuple[Equation, dict[str, int | Fraction]]
+_IndexedPoint = tuple[int, dict[str, int | Fraction]]
 """The index of the equation that applies at a point, and the point."""
 
 
 @record
-class _Shape:
+class _FunctionShape:
     """The parts of a function that determine its points; all metrics of an algorithm have the same."""
 
     key: tuple[object, ...]
     function: SizeFunction = field(compare=False)
 
     @classmethod
-    def of(cls, function: SizeFunction) -> _Shape:
+    def of(cls, function: SizeFunction) -> _FunctionShape:
         parts = (part for equation in function.equations for part in (equation.decisions, equation.facts))
         fixed = function.algorithm, function.facts, function.parameters, tuple(function.least.items()), function.where
         return cls((*fixed, *parts), function)
@@ -55,32 +55,32 @@ def _cached_by_shape(
     """Cache the results of a generator for all functions of the same shape."""
 
     @lru_cache(maxsize=MAX_CACHED_SETS)
-    def compute_cached(shape: _Shape, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
+    def compute_cached(shape: _FunctionShape, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
         return tuple(generate(shape.function, *positional, **named))
 
     def cached_for(function: SizeFunction, /, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return compute_cached(_Shape.of(function), *positional, **named)  # type: ignore[arg-type]
+        return compute_cached(_FunctionShape.of(function), *positional, **named)  # type: ignore[arg-type]
 
     return cached_for
 
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
-def _cases(shape: _Shape) -> FunctionCases:
+def _build_cases(shape: _FunctionShape) -> FunctionCases:
     """Return the equations by their sizes; for another function of the same shape, the equation has the same index."""
     return FunctionCases(shape.function)
 
 
-def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Applying, ...]:
+def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_EquationAtPoint, ...]:
     """Return up to `each` points for every equation, with the equation that applies there."""
-    return tuple((function.equations[place], point) for place, point in _points(function, each, seed))
+    return tuple((function.equations[place], point) for place, point in _iterate_points(function, each, seed))
 
 
 @_cached_by_shape
-def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]:
-    cases, search = _cases(_Shape.of(function)), _search(function)
+def _iterate_points(function: SizeFunction, each: int, seed: int) -> Iterator[_IndexedPoint]:
+    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     counts = [0] * len(places)
-    for sizes in search.points(_asked(function, seed)):
+    for sizes in search.points(_draw_sizes(function, seed)):
         try:
             equation, point = cases.at(tuple(sizes.values()))
         except EvaluationError:
@@ -93,7 +93,7 @@ def _points(function: SizeFunction, each: int, seed: int) -> Iterator[_Numbered]
             return
 
 
-def _search(function: SizeFunction) -> SizeSearch:
+def _build_size_search(function: SizeFunction) -> SizeSearch:
     return SizeSearch(function.parameters, function.where, function.least)
 
 
@@ -104,10 +104,10 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     The size 2*leaf - 1 is halved to the largest leaves, 2*leaf + 1 is in part halved twice, to the smallest.
     """
     names = function.sizes
-    leaf = max((_leaf(function, name) for name in names), default=0)
+    leaf = max((_find_largest_leaf(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
         return
-    cases, search = _cases(_Shape.of(function)), _search(function)
+    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -118,7 +118,7 @@ def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
                     yield cases.at(tuple(sizes.values()))[1]
 
 
-def _leaf(function: SizeFunction, name: str) -> int:
+def _find_largest_leaf(function: SizeFunction, name: str) -> int:
     """Return the largest value of a size in base cases, 0 if one has no bound."""
     limits = [equation.facts.bounds[name].most for equation in function.equations if not equation.recursive]
     return 0 if None in limits else max((limit for limit in limits if limit is not None), default=0)
@@ -133,7 +133,7 @@ def points_of_magnitude(
     `others` are the exponents of the other sizes, None for the smallest size.
     """
     names = function.parameters
-    cases, search = _cases(_Shape.of(function)), _search(function)
+    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
@@ -149,30 +149,32 @@ def points_of_magnitude(
             yield None
 
 
-def _asked(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
+def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
     scales = SCALES if len(names) == 1 else SCALES[:SCALES_OF_SEVERAL_SIZES]
     if not seed:
-        ends = [_start(function, name, powers.get(name)) for name in names]
+        ends = [_find_small_values(function, name, powers.get(name)) for name in names]
         corners = list(product(*ends))
         random.shuffle(corners)
         # If all sizes are just above those of leaves, bounds of leaves matter most.
         for values in (tuple(values_of_size[-1] for values_of_size in ends), *corners):
             yield dict(zip(names, values, strict=True))
-    for turn in range(TRIES):
+    for turn in range(NUM_DRAWS):
         same = random.randrange(3) == 0
         scale = scales[turn % len(scales)]
         value = 1 + random.randrange(scale)
         limits = 3, 20, scale
         yield {
-            name: _draw(random, value if same else 1 + random.randrange(limits[random.randrange(3)]), powers.get(name))
+            name: _draw_value(
+                random, value if same else 1 + random.randrange(limits[random.randrange(3)]), powers.get(name)
+            )
             for name in names
         }
 
 
-def _draw(random: Random, value: int, every: int | None) -> int:
+def _draw_value(random: Random, value: int, every: int | None) -> int:
     """Return the value, or for a power a power of 2 near it or of any magnitude: few values near others are powers."""
     if every is None:
         return value
@@ -180,7 +182,7 @@ def _draw(random: Random, value: int, every: int | None) -> int:
     return 1 << (every * exponent)
 
 
-def _start(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
+def _find_small_values(function: SizeFunction, name: str, every: int | None) -> tuple[int, ...]:
     """Return the smallest values of a size, and those at which a case begins or ends."""
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))

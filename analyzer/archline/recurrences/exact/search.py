@@ -18,20 +18,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from archline.algebra.effort import OutOfBudgetError, TooComplexError, budget
-from archline.algebra.lp.highs import solution
-from archline.algebra.polynomial import Poly, combination, rational
-from archline.expr.text import conjunction
+from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
+from archline.algebra.lp.highs import solve_equations
+from archline.algebra.polynomial import Poly, linear_combination, to_rational
+from archline.expr.text import format_conjunction
 from archline.language import call_graph
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
 from archline.recurrences.exact.base_cases import clamp_lower_bound
-from archline.recurrences.exact.basis import BasisTerm, bases
+from archline.recurrences.exact.basis import BasisTerm, iterate_basis_sets
 from archline.recurrences.exact.constraints import (
-    FAIR,
-    GOOD,
-    NEAR_ENOUGH,
+    ACCEPTED_FACTOR,
+    FAIR_FACTOR,
+    GOOD_FACTOR,
     Coefficients,
     InductionProblem,
     ProvedBound,
@@ -39,39 +39,39 @@ from archline.recurrences.exact.constraints import (
 )
 from archline.recurrences.exact.synthesis import Synthesis
 from archline.recurrences.exact.transitions import Foreign, Transition
-from archline.recurrences.model import BoundSide, Equation, SizeFunction, among
+from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_case_conditions
 
-BEYOND = 4
+EXTRA_FIT_POINTS = 4
 """The number of values, beyond one for each coefficient, that are fitted before all values."""
 MAX_EFFORT = 3_000_000
 
 
-def exact(context: InductionProblem) -> ProvedBound | None:
+def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
     """Return the function as a closed form, for all sizes at which it calls itself and the sizes of its calls.
 
     The form is fitted to values, and proved where it satisfies the equation of every case identically.
     """
-    for elements in bases(context.function, *context.forcings()):
-        coefficients = _fitted(context, elements)
-        equal = None if coefficients is None else _satisfied(context, elements, coefficients)
+    for elements in iterate_basis_sets(context.function, *context.forcings()):
+        coefficients = _fit_coefficients(context, elements)
+        equal = None if coefficients is None else _find_equal_steps(context, elements, coefficients)
         if coefficients is not None and equal is not None:
-            value = combination([element.value for element in elements], coefficients)
+            value = linear_combination([element.value for element in elements], coefficients)
             return ProvedBound(value, Fraction(1), Fraction(1), True, tuple(context.steps), equal)
     return None
 
 
-def _fitted(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
+def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
     """Return the simplest coefficients for which the sum has all sampled values, if there are any."""
     points, count = context.weighed, len(elements)
     table = context.writer.places.table([element.value for element in elements], [point for point, _ in points])
-    rows = [[*map(rational, row), rational(value)] for row, (_, value) in zip(table, points, strict=True)]
+    rows = [[*map(to_rational, row), to_rational(value)] for row, (_, value) in zip(table, points, strict=True)]
     # A form that does not fit a few values does not fit all, and mostly none does.
-    if len(rows) > count + BEYOND and solution(rows[: count + BEYOND], count) is None:
+    if len(rows) > count + EXTRA_FIT_POINTS and solve_equations(rows[: count + EXTRA_FIT_POINTS], count) is None:
         return None
-    return solution(rows, count)
+    return solve_equations(rows, count)
 
 
-def _satisfied(
+def _find_equal_steps(
     context: InductionProblem, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> frozenset[Transition] | None:
     """Return the steps that hold with equality; None if a case does not hold.
@@ -100,7 +100,7 @@ def _inductive_margin(
     margin = -writer.forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:
-            gain = writer.gain(step, element)
+            gain = writer.compute_gain(step, element)
             if gain is None:
                 return None
             margin = margin + gain.scaled(coefficient)
@@ -123,7 +123,7 @@ class SearchInputs:
 def exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | None:
     """Return a closed form of a function of the sizes alone, or None if no form is found."""
     try:
-        return exact(
+        return fit_exact_form(
             InductionProblem(function, True, inputs.foreign[BoundSide.EXACT], inputs.values, places=inputs.places)
         )
     except (NotComparableError, TooComplexError):
@@ -131,7 +131,11 @@ def exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | No
 
 
 def search_bound(
-    function: SizeFunction, upper: bool, inputs: SearchInputs, everywhere: bool = False, target: Fraction = NEAR_ENOUGH
+    function: SizeFunction,
+    upper: bool,
+    inputs: SearchInputs,
+    everywhere: bool = False,
+    target: Fraction = ACCEPTED_FACTOR,
 ) -> ProvedBound | None:
     """Return the best bound of the function that the searches find; None if all fail.
 
@@ -154,10 +158,10 @@ def search_bound(
             bound = search_sets()
         except NotComparableError:
             continue
-        if bound is not None and bound.better(best):
+        if bound is not None and bound.is_better(best):
             best = bound
         is_comparable = context.values is not None and len(function.parameters) == 1
-        if best is not None and (not is_comparable or (best.steady and best.factor <= FAIR)):
+        if best is not None and (not is_comparable or (best.steady and best.factor <= FAIR_FACTOR)):
             # It is near, or of the growth of the function, or no values are available for comparison.
             break
     return best
@@ -194,7 +198,10 @@ class LayeredSystem:
         cases = self.most.equations
         *inner, last = self.layers
         rest = [cases[place].decisions for place in last.places]
-        regions = (" or ".join(conjunction(among(cases[i].decisions, rest)) for i in layer.places) for layer in inner)
+        regions = (
+            " or ".join(format_conjunction(find_case_conditions(cases[i].decisions, rest)) for i in layer.places)
+            for layer in inner
+        )
         return (*regions, "")
 
 
@@ -214,7 +221,7 @@ def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
         }
         for place in places
     }
-    reached = {place: frozenset((place, *call_graph.reached(called.__getitem__, place))) for place in places}
+    reached = {place: frozenset((place, *call_graph.traverse_reachable(called.__getitem__, place))) for place in places}
     components = {
         CaseComponent(
             tuple(target for target in places if target in reached[place] and place in reached[target]),
@@ -226,11 +233,11 @@ def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
     return sorted(components, key=lambda group: (len(group.reached), group.places))
 
 
-Known = tuple[ProvedBound | None, ProvedBound | None]
+BoundPair = tuple[ProvedBound | None, ProvedBound | None]
 
 
 def bound_by_components(
-    least: SizeFunction, most: SizeFunction, known: Known, inputs: SearchInputs
+    least: SizeFunction, most: SizeFunction, known: BoundPair, inputs: SearchInputs
 ) -> LayeredSystem | None:
     """Return bounds of all groups, or the `known` ones of the functions if better; None if there is only one group."""
     components = case_components([least] if least is most else [least, most])
@@ -238,9 +245,9 @@ def bound_by_components(
         return None
     layers: list[ComponentBounds] = []
     try:
-        with budget(MAX_EFFORT, own=True):
+        with limit_effort(MAX_EFFORT, own=True):
             for group in components:
-                layer = _layer(least, most, group, known, inputs)
+                layer = _bound_component(least, most, group, known, inputs)
                 if layer is None:
                     return None
                 layers.append(layer)
@@ -251,14 +258,14 @@ def bound_by_components(
     return LayeredSystem(least, most, tuple(layers))
 
 
-def _layer(
-    least: SizeFunction, most: SizeFunction, group: CaseComponent, whole_bounds: Known, inputs: SearchInputs
+def _bound_component(
+    least: SizeFunction, most: SizeFunction, group: CaseComponent, whole_bounds: BoundPair, inputs: SearchInputs
 ) -> ComponentBounds | None:
     bounds = []
     for function, upper, whole in ((least, False, whole_bounds[0]), (most, True, whole_bounds[1])):
         # What is lost in a group is lost again in the groups that call it.
-        bound = search_bound(_reached(function, group), upper, inputs, target=GOOD)
-        best = bound if bound is not None and bound.better(whole) else whole
+        bound = search_bound(_restrict_to_component(function, group), upper, inputs, target=GOOD_FACTOR)
+        best = bound if bound is not None and bound.is_better(whole) else whole
         if best is None:
             return None
         bounds.append(best)
@@ -267,7 +274,7 @@ def _layer(
     return ComponentBounds(group.places, replace(low, value=clamp_lower_bound(cases, low.value)), high)
 
 
-def _reached(function: SizeFunction, group: CaseComponent) -> SizeFunction:
+def _restrict_to_component(function: SizeFunction, group: CaseComponent) -> SizeFunction:
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
@@ -282,10 +289,10 @@ def _with_values(function: SizeFunction, group: CaseComponent, bound: ProvedBoun
 def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> bool:
     """Test whether a call in one case may have sizes of another case."""
     calls_made = [arguments for equation, arguments in function.own_calls if equation is caller]
-    return any(not _outside(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
+    return any(not _is_outside(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
 
 
-def _outside(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
+def _is_outside(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
     """Test whether the conditions of a case are proved to be false at the sizes of a call."""
     try:
         sizes = sizes_of_call(function, arguments)

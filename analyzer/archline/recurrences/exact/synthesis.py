@@ -18,32 +18,39 @@ from operator import mul
 
 import numpy as np
 
-from archline.algebra.effort import LazyList, OutOfBudgetError, budget
+from archline.algebra.effort import LazyList, OutOfBudgetError, limit_effort
 from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
-from archline.algebra.polynomial import Poly, Symbol, combination, rational
-from archline.algebra.prove.enumerate import points
+from archline.algebra.polynomial import Poly, Symbol, linear_combination, to_rational
+from archline.algebra.prove.enumerate import allowed_points
 from archline.algebra.prove.handelman import (
     ConeConstraint,
     Goal,
     ProductCone,
     Proposal,
-    cone,
-    propose,
-    shortened,
+    build_cone,
+    propose_coefficients,
+    round_to_fractions,
 )
 from archline.expr.intervals import EvaluationError
 from archline.numbers import fmpq
 from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves
-from archline.recurrences.exact.basis import BasisTerm, bases, distinct, families, logarithmic, shallow
+from archline.recurrences.exact.basis import (
+    BasisTerm,
+    iterate_basis_sets,
+    iterate_logarithm_sets,
+    iterate_path_cost_sets,
+    iterate_signed_sets,
+    make_basis,
+)
 from archline.recurrences.exact.constraints import (
-    ALIKE,
-    FAIR,
+    ACCEPTED_FACTOR,
+    FAIR_FACTOR,
     FAR_EXPONENTS,
-    GOOD,
-    NEAR_ENOUGH,
+    GOOD_FACTOR,
+    SIMILAR_FACTOR_RATIO,
     Coefficients,
     InductionProblem,
     ProvedBound,
@@ -52,18 +59,18 @@ from archline.recurrences.exact.constraints import (
 )
 from archline.recurrences.exact.halved_sizes import (
     depth_terms,
+    has_single_calls,
     log_product_terms,
     master_terms,
-    on_a_path,
     uneven_split_terms,
 )
 from archline.recurrences.exact.transitions import Transition
 
-ROUNDED = 1 + 1e-6
+FLOAT_MARGIN = 1 + 1e-6
 """The ratio by which a floating-point factor may exceed the exact one."""
 
 
-def best_proved(
+def find_best_proved(
     short: Sequence[Coefficients],
     largest: Array,
     bound: Callable[[Coefficients], ProvedBound],
@@ -81,19 +88,19 @@ def best_proved(
 
     def is_worse(index: int, other: ProvedBound) -> bool:
         """Test whether a bound is certainly far worse than another one."""
-        return other.steady and bool(largest[index] > float(ALIKE * other.factor) * ROUNDED)
+        return other.steady and bool(largest[index] > float(SIMILAR_FACTOR_RATIO * other.factor) * FLOAT_MARGIN)
 
-    indices, near = range(len(short)), largest <= float(most) * ROUNDED
+    indices, near = range(len(short)), largest <= float(most) * FLOAT_MARGIN
     first = next((index for index in indices if near[index] and accepted(bound_at(index)) and is_proved(index)), None)
     if first is not None:
         last = bound_at(first)
-        if not any(not is_worse(i, last) and not last.better(bound_at(i)) and is_proved(i) for i in range(first)):
+        if not any(not is_worse(i, last) and not last.is_better(bound_at(i)) and is_proved(i) for i in range(first)):
             return last
     best: ProvedBound | None = None
     for index in indices if first is None else range(first + 1):
         if best is not None and is_worse(index, best):
             continue
-        if bound_at(index).better(best) and is_proved(index):
+        if bound_at(index).is_better(best) and is_proved(index):
             best = bound_at(index)
     return best
 
@@ -101,32 +108,32 @@ def best_proved(
 MIN_SETS_TRIED = 4
 MAX_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
 """The maximum number of terms to leave out, and of products up to which shortening takes little time."""
-QUICK, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
+MAX_PRODUCTS_FOR_GOOD, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
 """The numbers of products up to which a good bound is required, and a fair one."""
 MAX_SETS_OF_OTHER_GROWTH = 7
 """The maximum number of sets to try if none grows as the function does."""
 MAX_EFFORT = 2_000_000
-SIMILAR, ROUGHLY = Fraction(3, 2), Fraction(3)
-LOGARITHM = Fraction(FAR_EXPONENTS[1], FAR_EXPONENTS[0])
+SIMILAR_GROWTH_RATIO, ROUGH_GROWTH_RATIO = Fraction(3, 2), Fraction(3)
+LOGARITHM_GROWTH = Fraction(FAR_EXPONENTS[1], FAR_EXPONENTS[0])
 """The growth of a logarithm from far points to farther ones."""
-STEADY = 1.4
+MAX_STEADY_RATIO = 1.4
 """The ratio of the factors at farther and at far points that is aimed at; a little more counts as steady."""
-ROOM = Fraction(21, 20)
+FACTOR_SLACK = Fraction(21, 20)
 """The ratio by which the factor may grow for shorter coefficients."""
-LARGE_FACTOR, LITTLE_ROOM = Fraction(3), Fraction(101, 100)
+LARGE_FACTOR, LARGE_FACTOR_SLACK = Fraction(3), Fraction(101, 100)
 """Above the first factor, the factor may grow by this smaller ratio only."""
-PLAINLY = Fraction(5, 4)
+MAX_PRODUCT_FACTOR = Fraction(5, 4)
 """The factor at far points at which a lower bound of products alone is near enough."""
 MAX_POINTS = 40
 """The number of points up to which those of a base case are constrained one by one."""
-NUMBERS = ProductCone((), 0)
-LATE = 10
+NUMBER_CONE = ProductCone((), 0)
+FAR_POINT_WEIGHT = 10
 """The weight of far points relative to near ones for products of logarithms, which only grow slowly."""
-LONGEST = 1_000_000
+MAX_DENOMINATOR = 1_000_000
 """The largest denominator of the coefficients with which shorter ones are compared."""
 
 
-There = Sequence[Sequence[Number]]
+ElementValues = Sequence[Sequence[Number]]
 """The values of the elements, by point of measurement."""
 
 
@@ -139,84 +146,95 @@ class Synthesis:
         self._sign = 1 if context.upper else -1
         self._tried = 0
         # Several ways to choose among the sets begin with the same ones.
-        self._leaf_sets, self._plain_sets = LazyList(self._capped()), LazyList(self._families())
+        self._leaf_sets, self._plain_sets = LazyList(self._iterate_leaf_sets()), LazyList(self._iterate_general_sets())
 
     def by_families(self) -> ProvedBound | None:
         """Return the best proved bound with few logarithms: the first with a good factor, else the best of all."""
         other_sets: list[tuple[BasisTerm, ...]] = []
-        bound = self._uncapped()
-        return bound or self._best(self._able_sets(other_sets)) or self._best(map(self._context.written, other_sets))
+        bound = self._try_size_products()
+        return (
+            bound
+            or self._search_best(self._iterate_able_sets(other_sets))
+            or self._search_best(map(self._context.written, other_sets))
+        )
 
     def by_bases(self) -> ProvedBound | None:
         """Return the best proved bound whose terms are those of exact forms."""
         context = self._context
         # Terms that grow with the depth of the calls alone, for any sizes that the data selects.
-        depths = shallow(context.function) if context.upper and context.values is None else ()
-        sets = chain((tuple(map(BasisTerm, values)) for values in depths), bases(context.function, *context.forcings()))
-        return self._best(map(context.written, sets))
+        depths = iterate_path_cost_sets(context.function) if context.upper and context.values is None else ()
+        sets = chain(
+            (tuple(map(BasisTerm, values)) for values in depths),
+            iterate_basis_sets(context.function, *context.forcings()),
+        )
+        return self._search_best(map(context.written, sets))
 
-    def _best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
+    def _search_best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None
         for turn, elements in enumerate(sets):
-            bound = self._within_limits(elements)
-            if bound is not None and bound.better(best):
+            bound = self._try_within_limits(elements)
+            if bound is not None and bound.is_better(best):
                 best = bound
-            if best is not None and self._enough(best, turn):
+            if best is not None and self._is_good_enough(best, turn):
                 break
         return best
 
-    def _able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over the sets in which some term grows as the function does in all directions, each once.
 
         Terms that cannot be written at the sizes of calls are dropped. Plain sets that fail are added to `others`.
         """
         tried: set[tuple[BasisTerm, ...]] = set()
         plain = 0
-        for elements, tolerance in self._sets():
-            plain += tolerance == SIMILAR
-            if self._able(elements, tolerance):
-                yield from self._new(elements, tolerance, tried)
-            elif tolerance == SIMILAR and plain <= MAX_SETS_OF_OTHER_GROWTH:
+        for elements, tolerance in self._iterate_sets():
+            plain += tolerance == SIMILAR_GROWTH_RATIO
+            if self._can_match_growth(elements, tolerance):
+                yield from self._iterate_unseen(elements, tolerance, tried)
+            elif tolerance == SIMILAR_GROWTH_RATIO and plain <= MAX_SETS_OF_OTHER_GROWTH:
                 others.append(elements)
 
-    def _sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
+    def _iterate_sets(self) -> Iterator[tuple[tuple[BasisTerm, ...], Fraction]]:
         """Iterate over all sets, each with the allowed ratio of its growth to that of the function."""
         context = self._context
-        yield from ((elements, SIMILAR) for elements in self._special())
-        yield from ((elements, ROUGHLY) for elements in hinge_bases(context.function, context.steps))
+        yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._iterate_special_sets())
+        yield from ((elements, ROUGH_GROWTH_RATIO) for elements in hinge_bases(context.function, context.steps))
         product_sets = [] if context.values is None else list(log_product_terms(context.function, context.steps))
         # Products of logarithms show late next to other terms, and levels above leaves grow faster.
         for elements in product_sets:
-            yield elements, ROUGHLY
-            yield from ((richer, ROUGHLY) for richer in self._with_leaves(elements))
+            yield elements, ROUGH_GROWTH_RATIO
+            yield from ((richer, ROUGH_GROWTH_RATIO) for richer in self._add_leaf_terms(elements))
         if not product_sets:
-            yield from ((elements, ROUGHLY) for elements in self._leaf_sets)
-        yield from ((elements, SIMILAR) for elements in self._plain_sets)
+            yield from ((elements, ROUGH_GROWTH_RATIO) for elements in self._leaf_sets)
+        yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._plain_sets)
 
-    def _new(
+    def _iterate_unseen(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the part of the set that can be written, if its growth suffices too and it is new."""
         written = self._context.written(elements)
-        if written not in seen and self._able(written, tolerance):
+        if written not in seen and self._can_match_growth(written, tolerance):
             seen.add(written)
             yield written
 
-    def _enough(self, best: ProvedBound, turn: int) -> bool:
+    def _is_good_enough(self, best: ProvedBound, turn: int) -> bool:
         if self._context.values is None:
             # Its factor is not known; an upper bound of plain terms is seldom improved by richer ones.
             return self._context.upper or turn >= MIN_SETS_TRIED
         if not best.steady:
             return False
         if not self._context.far:
-            return best.factor <= (GOOD if turn < MIN_SETS_TRIED else FAIR)
+            return best.factor <= (GOOD_FACTOR if turn < MIN_SETS_TRIED else FAIR_FACTOR)
         # A bound of the right growth is seldom improved much by richer sets, which take long.
         patience = (
-            GOOD if self._tried <= QUICK else FAIR if self._tried <= MAX_PRODUCTS_FOR_FAIR else self._context.target
+            GOOD_FACTOR
+            if self._tried <= MAX_PRODUCTS_FOR_GOOD
+            else FAIR_FACTOR
+            if self._tried <= MAX_PRODUCTS_FOR_FAIR
+            else self._context.target
         )
         return best.factor <= min(patience, self._context.target)
 
-    def _able(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
+    def _can_match_growth(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
         """Test whether in every direction one of the elements grows about as the function does."""
         number = self._context.writer.places.number
 
@@ -233,41 +251,45 @@ class Synthesis:
             for far, farther, growth in self._context.growths
         )
 
-    def _special(self) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_special_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets for calls that do not halve all sizes."""
         context = self._context
         yield from uneven_split_terms(context.function, context.steps, context.upper)
-        if context.upper and context.values is None and on_a_path([step for step in context.steps if step.calls]):
+        if (
+            context.upper
+            and context.values is None
+            and has_single_calls([step for step in context.steps if step.calls])
+        ):
             # Where the growth is not known, the first bound is taken.
-            yield from logarithmic(context.function)
+            yield from iterate_logarithm_sets(context.function)
 
-    def _capped(self) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_leaf_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets with terms for leaves of a fixed size; for groups of cases plain bounds are near enough."""
         context = self._context
-        if self._caps and context.target == NEAR_ENOUGH:
+        if self._caps and context.target == ACCEPTED_FACTOR:
             yield from leaves.leaf_term_sets(context.function, context.steps, context.upper)
 
-    def _with_leaves(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
+    def _add_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield a set with plain terms for leaves of a fixed size, if any; from above with halvings down to them."""
         context = self._context
         # Next to logarithms, with the other sign, they would hide how a lower bound grows.
-        counts = leaves.counts(context.function, context.steps) if context.upper else []
+        counts = leaves.build_halving_terms(context.function, context.steps) if context.upper else []
         for terms in islice(self._leaf_sets, 1):
-            yield distinct([*elements, *terms, *counts])
+            yield make_basis([*elements, *terms, *counts])
 
-    def _families(self) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets of elements for any recursion, from simple to complex."""
         context = self._context
         powers = tuple(master_terms(context.function, context.steps, context.upper))
         depths = depth_terms(context.function, context.steps)
-        for turn, elements in enumerate(families(context.function, *context.forcings())):
+        for turn, elements in enumerate(iterate_signed_sets(context.function, *context.forcings())):
             if depths and not turn:
                 yield (*elements, *depths)
             yield elements
             if powers and not turn:
                 yield (*elements, *powers)
 
-    def _uncapped(self) -> ProvedBound | None:
+    def _try_size_products(self) -> ProvedBound | None:
         """Return a lower bound of products of sizes if it is near; it takes far less time than with terms for leaves.
 
         An upper bound charges for more and larger leaves than there are, so that it seldom is near.
@@ -279,47 +301,47 @@ class Synthesis:
             for terms in self._plain_sets
             if all(isinstance(x, Symbol) for term in terms for x in term.value.atoms())
         )
-        able = next((elements for elements in products if self._able(elements, SIMILAR)), None)
-        bound = None if able is None else self._within_limits(self._context.written(able))
-        near = bound is not None and bound.steady and bound.far <= PLAINLY and bound.near <= GOOD
+        able = next((elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None)
+        bound = None if able is None else self._try_within_limits(self._context.written(able))
+        near = bound is not None and bound.steady and bound.far <= MAX_PRODUCT_FACTOR and bound.near <= GOOD_FACTOR
         return bound if near else None
 
-    def _within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
+    def _try_within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         try:
-            with budget(MAX_EFFORT, own=True):
-                return self._try(elements)
+            with limit_effort(MAX_EFFORT, own=True):
+                return self._search_coefficients(elements)
         except (OutOfBudgetError, OverflowError, EvaluationError):
             return None
 
-    def _try(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
-        parts = [part for step in self._context.steps for part in self._of_step(step, elements)]
+    def _search_coefficients(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
+        parts = [part for step in self._context.steps for part in self._iterate_constraints(step, elements)]
         signs = [self._sign * element.sign for element in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
         values = self._context.writer.places.table(
             [element.value for element in elements], [point for (point, _), _ in self._context.evaluation_points]
         )
-        goal = self._goal(elements, values)
-        proposal = self._proposed(
+        goal = self._build_goal(elements, values)
+        proposal = self._propose_coefficients(
             parts, values, (goal, signs), MAX_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0
         )
         if proposal is None:
             return None
         context = self._context
-        near = self._near(elements, values, proposal)
-        target = near * (ROOM if near <= LARGE_FACTOR else LITTLE_ROOM)
+        near = self._measure_proposal(elements, values, proposal)
+        target = near * (FACTOR_SLACK if near <= LARGE_FACTOR else LARGE_FACTOR_SLACK)
         weighted_parts = list(zip(parts, proposal.weights, strict=True))
-        short = tuple(shortened(proposal.coefficients.tolist(), self._sign))
-        return best_proved(
+        short = tuple(round_to_fractions(proposal.coefficients.tolist(), self._sign))
+        return find_best_proved(
             short,
-            self._largest(goal, short),
-            lambda coefficients: self._bound(elements, values, coefficients),
-            lambda coefficients: self._proved(weighted_parts, elements, coefficients),
+            self._compute_factors(goal, short),
+            lambda coefficients: self._build_bound(elements, values, coefficients),
+            lambda coefficients: self._is_proved(weighted_parts, elements, coefficients),
             lambda bound: bound.factor <= target and (bound.steady or not context.far),
             target,
         )
 
-    def _largest(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
+    def _compute_factors(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
         """Return the largest factor of the bound with each of several coefficients, in floating point."""
         context = self._context
         if not len(goal.watched):
@@ -333,24 +355,26 @@ class Synthesis:
         )
         return largest
 
-    def _near(self, elements: Sequence[BasisTerm], there: There, found: Proposal) -> Fraction:
+    def _measure_proposal(self, elements: Sequence[BasisTerm], there: ElementValues, found: Proposal) -> Fraction:
         """Return the factor of the proposed coefficients, measured as those of bounds are."""
-        exact = tuple(rational(Fraction(real).limit_denominator(LONGEST)) for real in found.coefficients.tolist())
-        return min(found.factor, self._seen(elements, there, exact).factor)
+        exact = tuple(
+            to_rational(Fraction(real).limit_denominator(MAX_DENOMINATOR)) for real in found.coefficients.tolist()
+        )
+        return min(found.factor, self._measure_bound(elements, there, exact).factor)
 
-    def _proposed(
-        self, parts: Sequence[ConeConstraint], there: There, asked: tuple[Goal, Sequence[int]], most: int
+    def _propose_coefficients(
+        self, parts: Sequence[ConeConstraint], there: ElementValues, asked: tuple[Goal, Sequence[int]], most: int
     ) -> Proposal | None:
         """Propose the best bound that is steady if its factor suffices, else the best of all."""
         goal, signs = asked
         if self._context.directions:
-            steady = Goal(goal.mean, np.vstack([goal.watched, self._steadiness(there)]))
-            proposal = propose(parts, steady, signs, most)
-            if proposal is not None and proposal.factor <= NEAR_ENOUGH:
+            steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(there)]))
+            proposal = propose_coefficients(parts, steady, signs, most)
+            if proposal is not None and proposal.factor <= ACCEPTED_FACTOR:
                 return proposal
-        return propose(parts, goal, signs, most)
+        return propose_coefficients(parts, goal, signs, most)
 
-    def _proved(
+    def _is_proved(
         self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients
     ) -> bool:
         """Test whether all parts, with weights near those given, are in their cones; a failed part moves to the front.
@@ -362,54 +386,59 @@ class Synthesis:
             # A proof term that replaces its element needs a coefficient of its sign.
             return False
         for index, (part, weights) in enumerate(parts):
-            if not part.cone.proves(combination(part.gains, coefficients, part.rest), weights):
+            if not part.cone.proves(linear_combination(part.gains, coefficients, part.rest), weights):
                 parts.insert(0, parts.pop(index))
                 return False
         return True
 
-    def _seen(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
+    def _measure_bound(
+        self, elements: Sequence[BasisTerm], there: ElementValues, coefficients: Coefficients
+    ) -> ProvedBound:
         """Return the bound with some coefficients, measured by the values of its elements."""
         scale = math.lcm(*(int(coefficient.q) for coefficient in coefficients))
         whole = [int((coefficient * scale).p) for coefficient in coefficients]
         numbers = (sum(map(mul, whole, row)) for row in there)
         ratios = [(number.numerator, number.denominator * scale) for number in numbers]
-        return self._context.bound(combination([element.value for element in elements], coefficients), ratios)
+        return self._context.bound(linear_combination([element.value for element in elements], coefficients), ratios)
 
-    def _bound(self, elements: Sequence[BasisTerm], there: There, coefficients: Coefficients) -> ProvedBound:
-        bound = self._seen(elements, there, coefficients)
+    def _build_bound(
+        self, elements: Sequence[BasisTerm], there: ElementValues, coefficients: Coefficients
+    ) -> ProvedBound:
+        bound = self._measure_bound(elements, there, coefficients)
         if all(element.inner is None for element in elements):
             return bound
         proved = [element.value if element.inner is None else element.inner.value for element in elements]
-        return replace(bound, proved=combination(proved, coefficients))
+        return replace(bound, proved=linear_combination(proved, coefficients))
 
-    def _of_step(self, step: Transition, elements: Sequence[BasisTerm]) -> Iterator[ConeConstraint]:
+    def _iterate_constraints(self, step: Transition, elements: Sequence[BasisTerm]) -> Iterator[ConeConstraint]:
         writer, sign = self._context.writer, self._sign
         function = self._context.function
         sizes = frozenset(function.shared_exponents or function.least)
-        small_points = None if step.calls or step.data else points(step.facts, sizes, MAX_POINTS)
+        small_points = None if step.calls or step.data else allowed_points(step.facts, sizes, MAX_POINTS)
         if small_points is not None:
             # One constraint for each point: all terms can be written there, and nothing is lost.
             for point in small_points:
-                numbers = [Poly.constant(sign * self._number(element, point)) for element in elements]
-                rest = Poly.constant(rational(-sign * evaluate(writer.forcing(step), point)))
-                yield ConeConstraint(NUMBERS, tuple(numbers), rest)
+                numbers = [Poly.constant(sign * self._evaluate_for_proof(element, point)) for element in elements]
+                rest = Poly.constant(to_rational(-sign * evaluate(writer.forcing(step), point)))
+                yield ConeConstraint(NUMBER_CONE, tuple(numbers), rest)
             return
-        element_gains = [writer.gain(step, element) for element in elements]
+        element_gains = [writer.compute_gain(step, element) for element in elements]
         gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
         rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
-        yield ConeConstraint(cone(writer.facts(step), (*gains, rest)), gains, rest)
+        yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
-    def _number(self, element: BasisTerm, point: Point) -> fmpq:
+    def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
         """Return the element, or the term that replaces it in proofs, at a point, rounded to the safe side."""
         if element.inner is not None:
             return element.inner.number(point, not self._context.upper)
-        return rational(self._context.writer.places.number(element.value, point))
+        return to_rational(self._context.writer.places.number(element.value, point))
 
-    def _goal(self, elements: Sequence[BasisTerm], there: There) -> Goal:
+    def _build_goal(self, elements: Sequence[BasisTerm], there: ElementValues) -> Goal:
         """Return the bound at the samples and at far points, each relative to the function there."""
         context = self._context
         rows = [
-            self._factors(row, value) for row, ((_, value), _) in zip(there, context.evaluation_points, strict=True)
+            self._build_factor_row(row, value)
+            for row, ((_, value), _) in zip(there, context.evaluation_points, strict=True)
         ]
         near, far = rows[: len(context.near)], rows[len(context.near) :]
         # For a lower bound the entries are those of 1/factor.
@@ -418,21 +447,21 @@ class Synthesis:
         mean = np.array(near[: len(context.weighed)]).mean(axis=0) if near else np.zeros(len(elements))
         if far and any(element.inner is not None for element in elements):
             # At the factor that is allowed at leaves, nothing else determines coefficients of products of logarithms.
-            mean = mean + LATE * np.array(far).mean(axis=0)
+            mean = mean + FAR_POINT_WEIGHT * np.array(far).mean(axis=0)
         return Goal(mean, np.array(watched if context.values is not None else []))
 
-    def _steadiness(self, there: There) -> Array:
+    def _build_steadiness_rows(self, there: ElementValues) -> Array:
         """Return rows that are at most 0 if the bound is not less tight at more distant points than at far ones."""
         context = self._context
         far = [
-            np.array(self._factors(row, value))
+            np.array(self._build_factor_row(row, value))
             for row, (_, value) in zip(there[len(context.near) :], context.far, strict=True)
         ]
         pairs = zip(far[::2], far[1::2], strict=True)
         ends = ((farther_row, far_row) if context.upper else (-far_row, -farther_row) for far_row, farther_row in pairs)
-        return np.array([[*(larger - smaller * STEADY), 0.0] for larger, smaller in ends])
+        return np.array([[*(larger - smaller * MAX_STEADY_RATIO), 0.0] for larger, smaller in ends])
 
-    def _factors(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
+    def _build_factor_row(self, numbers: Sequence[Number], value: Fraction) -> list[float]:
         above, below = self._sign * value.denominator, value.numerator + value.denominator
         return [(n.numerator * above) / (n.denominator * below) for n in numbers]
 
@@ -443,4 +472,6 @@ def _has_similar_growth(growth: Ratio, expected: Ratio, tolerance: Fraction) -> 
     most, least = tolerance.as_integer_ratio()
     if above * least <= below * most and below * least <= above * most:
         return True
-    return all(y < x and x * LOGARITHM.denominator <= LOGARITHM.numerator * y for x, y in (growth, expected))
+    return all(
+        y < x and x * LOGARITHM_GROWTH.denominator <= LOGARITHM_GROWTH.numerator * y for x, y in (growth, expected)
+    )

@@ -8,19 +8,19 @@ from functools import cached_property
 from weakref import WeakKeyDictionary
 
 from archline.algebra import atoms as a
-from archline.algebra.disjunctions import Alternatives, Knowledge, alternatives
+from archline.algebra.disjunctions import Alternatives, Knowledge, split_into_alternatives
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import Poly, total
+from archline.algebra.polynomial import Poly, sum_polynomials
 from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.model import Equation, SizeFunction, by_call, calls
+from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
-MAX_LEAST = 1 << 12
+MAX_PROVED_MINIMUM = 1 << 12
 
-_least: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
+_minimum_cache: WeakKeyDictionary[Facts, dict[Poly, int | None]] = WeakKeyDictionary()
 """A cache: every metric of an algorithm requires the same minima, for upper and lower bounds."""
 
 
@@ -43,7 +43,7 @@ class Transition:
     @cached_property
     def count(self) -> fmpq:
         """The number of calls of the step; 0 if that is not constant."""
-        number = total(factor for factor, _ in self.calls)
+        number = sum_polynomials(factor for factor, _ in self.calls)
         return number.constant_term if number.is_constant else fmpq(0)
 
 
@@ -69,7 +69,7 @@ Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
 """Closed bounds of functions outside the system, by name: from arguments and facts."""
 
 
-def steps_of(
+def build_steps(
     equation: Equation,
     upper: bool,
     prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
@@ -80,8 +80,8 @@ def steps_of(
     For a lower bound it is the reverse. `prefer` ranks the parts to choose from. `foreign` bounds calls of other
     functions. Raises TooComplexError where calls are multiplied.
     """
-    value = alternatives(equation.value, a.Applied)
-    return [_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
+    value = split_into_alternatives(equation.value, a.Applied)
+    return [_build_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
 
 
 def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
@@ -95,8 +95,8 @@ def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Po
     return [value_ for values in part_values for value_ in values]
 
 
-def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
-    forcing, factors = by_call(value)
+def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
+    forcing, factors = split_by_call(value)
     own_calls = []
     for atom, factor in factors.items():
         if not equation.facts.nonnegative(factor):
@@ -106,12 +106,12 @@ def _step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
         else:
             own_calls.append((factor, atom))
     nested = [part for factor, atom in own_calls for part in (factor, *atom.arguments)]
-    if calls(forcing) or any(map(calls, nested)):
+    if find_calls(forcing) or any(map(find_calls, nested)):
         raise TooComplexError("the cost of a recursive call is inside another expression")
     return Transition(equation, equation.facts, forcing, tuple(own_calls))
 
 
-def with_call_facts(step: Transition, function: SizeFunction) -> Transition:
+def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
     """Add the implications of a step's calls: the declaration allows their sizes, or the run stops."""
     values = [
         argument - function.least[name]
@@ -131,27 +131,31 @@ def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[R
     for step in steps:
         for _, call in step.calls:
             sizes = sizes_of_call(function, call.arguments)
-            minima = {name: low for name, value in sizes.items() if (low := least_of(value, step.facts)) is not None}
+            minima = {
+                name: low
+                for name, value in sizes.items()
+                if (low := find_proved_minimum(value, step.facts)) is not None
+            }
             region = Region(minima)
             if not any(other_region.holds_all(region) for other_region in regions):
                 regions = [*(old for old in regions if not region.holds_all(old)), region]
     return tuple(regions)
 
 
-def least_of(value: Poly, facts: Facts) -> int | None:
+def find_proved_minimum(value: Poly, facts: Facts) -> int | None:
     """Return the largest constant, up to a limit, that the value is proved to be at least."""
-    minima = _least.setdefault(facts, {})
+    minima = _minimum_cache.setdefault(facts, {})
     if value not in minima:
-        minima[value] = _least_of(value, facts)
+        minima[value] = _search_minimum(value, facts)
     return minima[value]
 
 
-def _least_of(value: Poly, facts: Facts) -> int | None:
+def _search_minimum(value: Poly, facts: Facts) -> int | None:
     low = next((low for low in (0, -1, -4) if facts.nonnegative(value - low)), None)
     if low is None:
         return None
     step = 1
-    while step <= MAX_LEAST and facts.nonnegative(value - low - step):
+    while step <= MAX_PROVED_MINIMUM and facts.nonnegative(value - low - step):
         step *= 2
     while step > 1:
         step //= 2

@@ -9,12 +9,19 @@ from operator import itemgetter
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.bounds import Bound, Piece, Residency
-from archline.analysis.cache.chosen_regimes import LINE, is_constant, point_of, select_regimes, value_at, words_needed
+from archline.analysis.cache.chosen_regimes import (
+    LINE,
+    comparison_point,
+    is_constant,
+    select_regimes,
+    value_at,
+    words_needed,
+)
 from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
-from archline.expr.text import Formula, behind, joined, phrase
-from archline.growth.leading_terms import CACHE, grown
-from archline.growth.short_forms import cut, divisors, lead_of, short_form
+from archline.expr.text import Formula, join_phrases, join_with_mark, prefix_relation
+from archline.growth.leading_terms import CACHE, assume_large_sizes
+from archline.growth.short_forms import cut_terms, find_block_sizes, find_leading_with_slow_divisors, short_form
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE
 from archline.numbers import readable
@@ -49,7 +56,7 @@ def label_of(row: CostRow) -> str:
 def divisors_of(row: CostRow) -> frozenset[str]:
     """The sizes that arrays are cut by."""
     uppers = [row.upper, *(bound.value for bound in row.by_cache)]
-    return frozenset(name for upper in uppers if upper is not None for name in divisors(upper))
+    return frozenset(name for upper in uppers if upper is not None for name in find_block_sizes(upper))
 
 
 MAX_CONDITION_WIDTH = 30
@@ -71,7 +78,7 @@ def what_fits(bound: Bound) -> str:
         return "all fits"
     if is_constant(bound):
         return _counted(bound)
-    point = point_of((bound,))
+    point = comparison_point((bound,))
     parts = [_part_name(lines, kept, point) for lines, kept in _resident_lines_by_array(bound, point)]
     if not parts:
         return "parts of arrays"
@@ -147,7 +154,7 @@ def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
         form = short_form(bound.value, view.text)
         if form not in shown:
             shown.add(form)
-            yield PageRow(what_fits(bound), form, behind("Z >=", least_cache(view, row, bound)))
+            yield PageRow(what_fits(bound), form, prefix_relation("Z >=", least_cache(view, row, bound)))
 
 
 def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
@@ -160,15 +167,19 @@ def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
             text = Formula(condition)
     if len(text) <= MAX_CONDITION_WIDTH:
         return text
-    leads = {lead_of(Poly.symbol("Z") - need, divisors_of(row)) for need in bound.where.needs if "Z" in need.names}
+    leads = {
+        find_leading_with_slow_divisors(Poly.symbol("Z") - need, divisors_of(row))
+        for need in bound.where.needs
+        if "Z" in need.names
+    }
     known = [lead for lead in leads if lead is not None]
     if len(known) < len(leads):
-        return cut(text, 2 * MAX_CONDITION_WIDTH)
-    large = grown(frozenset().union(*(lead.names for lead in known)))
+        return cut_terms(text, 2 * MAX_CONDITION_WIDTH)
+    large = assume_large_sizes(frozenset().union(*(lead.names for lead in known)))
     most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
     texts = sorted(map(view.text, most))
     short = Formula(texts[0].tree if len(texts) == 1 else b.call("max", *(each.expr for each in texts)), "~")
-    return cut(min(short, text, key=len), 2 * MAX_CONDITION_WIDTH)
+    return cut_terms(min(short, text, key=len), 2 * MAX_CONDITION_WIDTH)
 
 
 IN_ALL_CASES = " in all cases"
@@ -196,8 +207,8 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
         if why is not None:
             yield PageRow("", why)
     else:
-        yield PageRow(label, behind("<=", short_form(row.upper, view.text)), status, growth)
-        yield PageRow("", behind(">=", short_form(row.lower, view.text)))
+        yield PageRow(label, prefix_relation("<=", short_form(row.upper, view.text)), status, growth)
+        yield PageRow("", prefix_relation(">=", short_form(row.lower, view.text)))
 
 
 def _tightness(row: CostRow) -> str:
@@ -219,13 +230,13 @@ def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[Pa
     many = len(row.pieces) > CASES and not all(piece.by_sizes for piece in row.pieces)
     shown = row.pieces[-1:] if many else row.pieces
     growths = row.growths_by_case if growth and not many else ()
-    of_all = phrase(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
+    of_all = join_phrases(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
     for piece, own in zip_longest(shown, growths or (of_all,), fillvalue=""):
         assert isinstance(piece, Piece)
         lower, upper = (short_form(end, view.restrict_to(piece.where).text) for end in (piece.lower, piece.upper))
-        yield PageRow(label, upper if piece.exact else behind("<=", upper), piece.where.label, own)
+        yield PageRow(label, upper if piece.exact else prefix_relation("<=", upper), piece.where.label, own)
         if not piece.exact:
-            yield PageRow("", behind(">=", lower))
+            yield PageRow("", prefix_relation(">=", lower))
         label = ""
     if many:
         yield PageRow("", f"{len(row.pieces) - 1} other cases: --all")
@@ -251,9 +262,9 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
     if found is None or not found.floors:
-        yield phrase("lower bound: ", least, f", {kind}")
+        yield join_phrases("lower bound: ", least, f", {kind}")
     else:
-        yield phrase("lower bound for any schedule: ", any_schedule_bound_text(found), f", and {kind}, ", least)
+        yield join_phrases("lower bound for any schedule: ", any_schedule_bound_text(found), f", and {kind}, ", least)
     if found is not None:
         yield from _nearness(view, row, found)
 
@@ -265,9 +276,11 @@ def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator
     parts: list[str] = []
     for each in known[:-4:-1]:
         near = bounds.get(each.when)
-        when = each.when if near is None else behind("Z >=", least_cache(view, row, near))
-        parts.append(phrase(each.text, *((" where ", when) if when else ())))
+        when = each.when if near is None else prefix_relation("Z >=", least_cache(view, row, near))
+        parts.append(join_phrases(each.text, *((" where ", when) if when else ())))
     if parts:
-        yield phrase(joined(parts, "; "), *((", if ", joined(found.under, " and ")) if found.under else ()))
+        yield join_phrases(
+            join_with_mark(parts, "; "), *((", if ", join_with_mark(found.under, " and ")) if found.under else ())
+        )
     elif found.regimes and found.regimes[0].reason:
         yield f"distance to the lower bound is unknown: {found.regimes[0].reason}"

@@ -11,7 +11,7 @@ from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.costs.communication import replication_note
-from archline.expr.text import joined, phrase
+from archline.expr.text import join_phrases, join_with_mark
 from archline.numbers import exact, point_text, readable
 from archline.report import communication, derivation, lru
 from archline.report.communication import document as bounds_document
@@ -53,7 +53,7 @@ def _costs(view: CostView) -> Iterator[tuple[str, ...]]:
     for row in view.rows:
         yield from _bounds(view, row, row.metric)
         if row.growth is not None:
-            yield "", "growth", "", joined(filter(None, (row.growth, row.open)), ", ")
+            yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.open)), ", ")
         if row.attained is not None:
             yield from (("", name, "", factor) for name, factor in derivation.attained(row.attained))
         # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
@@ -69,7 +69,7 @@ def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]
     status: str = row.status
     for where, lower, upper in row.cases:
         if where.when:
-            yield name, row.status if lower is not None else "", "", phrase(where.label, ":")
+            yield name, row.status if lower is not None else "", "", join_phrases(where.label, ":")
             name = status = ""
         for relation, value in relations(lower, upper):
             yield name, status, relation, view.restrict_to(where).text(value)

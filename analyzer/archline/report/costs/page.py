@@ -14,8 +14,8 @@ from archline.claims.communication_bounds import Ends
 from archline.costs.communication import replication_note
 from archline.expr import build as b
 from archline.expr.build import ONE
-from archline.expr.text import Formula, behind, conjunction, format_fact, joined, phrase
-from archline.growth.growths import order, quotient
+from archline.expr.text import Formula, format_conjunction, format_fact, join_phrases, join_with_mark, prefix_relation
+from archline.growth.growths import divide_expressions, make_order_formula
 from archline.language.metrics import OF_CACHE
 from archline.numbers import point_text, readable, short
 from archline.records import replace
@@ -70,11 +70,13 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     ]
     notes = list(_notes(view))
     if case is not None:
-        notes.insert(0, phrase("where ", case.case_when, "; for all sizes see --all"))
+        notes.insert(0, join_phrases("where ", case.case_when, "; for all sizes see --all"))
     if any("~" in line.form + line.status for line in (*lines, *chain(*regimes))):
         names = " and ".join(", ".join(row.metric for row in of_cache).rsplit(", ", 1))
-        with_lines = (f"; of {names}, for ", Formula(b.least(("L",), 2)[0])) if names and not view.on_grid else ()
-        notes.append(phrase(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
+        with_lines = (
+            (f"; of {names}, for ", Formula(b.lower_bound_facts(("L",), 2)[0])) if names and not view.on_grid else ()
+        )
+        notes.append(join_phrases(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
     if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):
         notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
     costs = Table(
@@ -140,7 +142,9 @@ def _parallelism(view: CostView) -> PageRow | None:
         return None
     if view.serial and work.lower is not None and not (work.declared or span.declared):
         return (
-            PageRow("parallelism", RATIO, "", order("Theta", ONE)) if view.at is None else PageRow("parallelism", "1")
+            PageRow("parallelism", RATIO, "", make_order_formula("Theta", ONE))
+            if view.at is None
+            else PageRow("parallelism", "1")
         )
     if view.at is not None:
         if work.values is None or span.values is None or not span.values.lower:
@@ -151,8 +155,10 @@ def _parallelism(view: CostView) -> PageRow | None:
     found = [(each.upper, each) for row in (work, span) for each in row.growths]
     match [(upper, each) for upper, each in found if upper is not None and each.tight and not each.is_zero]:
         case [(above, first), (below, second)] if len(found) == 2:
-            where = conjunction({format_fact(each): each for each in (*first.where, *second.where)}.values())
-            growth = phrase(order("Theta", quotient(above, below)), *((" where ", where) if where else ()))
+            where = format_conjunction({format_fact(each): each for each in (*first.where, *second.where)}.values())
+            growth = join_phrases(
+                make_order_formula("Theta", divide_expressions(above, below)), *((" where ", where) if where else ())
+            )
             return PageRow("parallelism", RATIO, "", growth)
         case _:
             return PageRow("parallelism", RATIO)
@@ -162,7 +168,7 @@ def _notes(view: CostView) -> Iterator[str]:
     yield from warning_notes(view)
     if view.on_grid and "K" in view.parameters:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
-        yield phrase("a message has K words at most, w words are ", count, " messages")
+        yield join_phrases("a message has K words at most, w words are ", count, " messages")
     if view.on_grid:
         yield "each metric is along its own critical path; memory is the maximum over the processors"
         yield from _replicated(view)
@@ -170,7 +176,7 @@ def _notes(view: CostView) -> Iterator[str]:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"
     yield from (OF_REPLACEMENT[row.metric] for row in view.rows if row.metric in OF_REPLACEMENT)
     if view.assumptions:
-        yield phrase("assuming ", joined(view.assumptions, ", "))
+        yield join_phrases("assuming ", join_with_mark(view.assumptions, ", "))
     if view.divides:
         yield "`/` divides exactly; `//` rounds down"
     trusted = sorted({name for row in view.rows for name in row.declared})
@@ -239,13 +245,13 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
 
 
 def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
-    near = joined(nearness_text(bound.near), "; ")
+    near = join_with_mark(nearness_text(bound.near), "; ")
     if bound.growth is not None:
         yield PageRow("words", bound.growth, bound.kind, near)
     label, kind = "words", bound.kind
     for condition, least in bound.cases:
-        where = phrase("where ", condition) if condition else near
-        yield PageRow(label, behind(">=", least), kind, where)
+        where = join_phrases("where ", condition) if condition else near
+        yield PageRow(label, prefix_relation(">=", least), kind, where)
         label, kind = "", ""
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 from archline.energy.levels import Level, by_level
 from archline.energy.results import CacheUsed, Ends, EnergyFloor, EnergyResult, Input, SymbolicEnergy
-from archline.energy.units import amount_text
+from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
-from archline.expr.text import joined, phrase
+from archline.expr.text import join_phrases, join_with_mark
 from archline.numbers import exact
 from archline.report import json
 from archline.report.documents import markdown
@@ -187,7 +187,9 @@ def _align(result: EnergyResult) -> str:
     rows = [rf"  E &{relation} {expression(shown.energy_formula(result.model).tree)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
-            rows.append(rf"  &\quad {display_text(phrase('where ', joined(result.symbolic.when, ' and ')))}")
+            rows.append(
+                rf"  &\quad {display_text(join_phrases('where ', join_with_mark(result.symbolic.when, ' and ')))}"
+            )
         for each in result.symbolic.metrics:
             assert each.ends is not None
             name, (lower, upper) = rf"\mathrm{{{each.name}}}", each.ends
@@ -200,11 +202,11 @@ def _align(result: EnergyResult) -> str:
         estimate = result.estimate
         assert estimate is not None
         for name, amount in estimate.terms.items():
-            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(amount_text(amount, 'J'))}")
+            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(format_amount(amount, 'J'))}")
         for name, unit in shown.ANSWERS:
             found = shown.answers(estimate)[name]
             if found is not None:
-                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(amount_text(found, unit))}")
+                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(format_amount(found, unit))}")
     return "\n".join([f"% {shown.heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
 from archline.energy.estimates import Estimate
-from archline.energy.formulas import parsed
+from archline.energy.formulas import parse_formula
 from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
-from archline.energy.units import amount_text, format_si
+from archline.energy.units import format_amount, format_si
 from archline.expr.intervals import Interval
-from archline.expr.text import Formula, joined, phrase
+from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.numbers import readable
 from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
@@ -32,7 +32,7 @@ def approximate(value: Number, digits: int) -> str:
 
 def energy_formula(model: Model) -> Formula:
     """`E = eps_op*work + ...`."""
-    return Formula(parsed(model.expression), "E <=" if model.at_most else "E =")
+    return Formula(parse_formula(model.expression), "E <=" if model.at_most else "E =")
 
 
 def ratio_text(value: Interval | None, digits: int = 4) -> str:
@@ -106,9 +106,9 @@ def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
 def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
     """Where forms and growth hold, and what marks those that are shortened."""
     if symbolic.when:
-        yield phrase("where ", joined(symbolic.when, " and "), "; for all sizes see --all")
+        yield join_phrases("where ", join_with_mark(symbolic.when, " and "), "; for all sizes see --all")
     if symbolic.assumptions:
-        yield phrase("assuming ", joined(symbolic.assumptions, ", "))
+        yield join_phrases("assuming ", join_with_mark(symbolic.assumptions, ", "))
     ends = [each.shown for each in symbolic.metrics if each.shown is not None]
     if any(each.startswith("~") for both in ends for each in (both.lower, both.upper)):
         yield LEADING
@@ -130,7 +130,7 @@ def notes(result: EnergyResult) -> list[str]:
 
 def known_text(amount: Interval | None, unit: str) -> str:
     """`4.213 mJ`, or a dash for what is not known."""
-    return "-" if amount is None else amount_text(amount, unit)
+    return "-" if amount is None else format_amount(amount, unit)
 
 
 def whole(amount: Interval) -> str:

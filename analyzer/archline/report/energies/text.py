@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from archline.energy.estimates import Estimate
-from archline.energy.formulas import parsed
+from archline.energy.formulas import parse_formula
 from archline.energy.levels import by_level
 from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, PER_LEVEL
 from archline.energy.results import EnergyResult, SymbolicEnergy, SymbolicMetric
-from archline.energy.units import amount_text, format_binary
+from archline.energy.units import format_amount, format_binary
 from archline.expr.build import ONE
 from archline.expr.intervals import Interval
-from archline.expr.text import Formula, behind, joined, phrase
-from archline.expr.tree import substituted
-from archline.growth.growths import reduced
+from archline.expr.text import Formula, join_phrases, join_with_mark, prefix_relation
+from archline.expr.tree import substitute_names
+from archline.growth.growths import drop_neutral_operands
 from archline.language import syntax as s
 from archline.report.documents import CodeText, Document, Item, Section, Table, text
 from archline.report.energies import shown
@@ -53,7 +53,7 @@ def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     for name, unit in shown.ANSWERS:
         amount = found[name]
         if amount is not None:
-            rows.append((LABELS[name], amount_text(amount, unit), _formula(result, name)))
+            rows.append((LABELS[name], format_amount(amount, unit), _formula(result, name)))
             if name == "energy":
                 rows += _terms(estimate)
     executed = any(each.origin == "executed" for each in result.inputs.values())
@@ -77,13 +77,13 @@ def _time_formula(model: Model) -> Formula:
 
 
 def _without_constants(formula: s.Expr) -> s.Expr:
-    return reduced(substituted(formula, dict.fromkeys(CONSTANTS, ONE)))
+    return drop_neutral_operands(substitute_names(formula, dict.fromkeys(CONSTANTS, ONE)))
 
 
 def _terms(estimate: Estimate) -> Iterator[tuple[str, ...]]:
     for name, share in shown.shares(estimate.terms).items():
         bar = "#" * round(BAR * share) or ("." if share else "")
-        yield f"  {name}", amount_text(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"
+        yield f"  {name}", format_amount(estimate.terms[name], "J"), f"{float(100 * share):5.1f} %  {bar}"
 
 
 def _levels(estimate: Estimate) -> list[list[str]]:
@@ -93,9 +93,9 @@ def _levels(estimate: Estimate) -> list[list[str]]:
         size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
         share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
         few = each.misses is not None and each.misses.upper < 10**6
-        misses = "" if each.misses is None else shown.whole(each.misses) if few else amount_text(each.misses, "")
+        misses = "" if each.misses is None else shown.whole(each.misses) if few else format_amount(each.misses, "")
         times = (shown.known_text(each.time, "s"), share, shown.known_text(each.energy, "J"))
-        rows.append([each.name, size, line, amount_text(each.served, "B"), misses, *times])
+        rows.append([each.name, size, line, format_amount(each.served, "B"), misses, *times])
     return _known(rows)
 
 
@@ -131,8 +131,8 @@ def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
 
 
 def _definitions(result: EnergyResult) -> str:
-    values = {name: _without_constants(parsed(text)) for name, text in result.converted.items()}
-    return joined((Formula(value, f"{name} =") for name, value in values.items()), ", ")
+    values = {name: _without_constants(parse_formula(text)) for name, text in result.converted.items()}
+    return join_with_mark((Formula(value, f"{name} =") for name, value in values.items()), ", ")
 
 
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
@@ -204,7 +204,7 @@ def _giga(amount: Interval | None) -> str:
 # In symbols
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequence[Item]]:
     model = result.model
-    where = (phrase("where ", _definitions(result)),) if result.converted else ()
+    where = (join_phrases("where ", _definitions(result)),) if result.converted else ()
     yield (shown.energy_formula(model), CodeText(f"= {symbolic.coefficients}"), _time_formula(model), *where)
     metrics = tuple(row for each in symbolic.metrics for row in _metric(each))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
@@ -221,10 +221,10 @@ def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:
     assert bounds is not None
     assert known is not None
     if known.lower == known.upper:
-        yield metric.name, metric.status, behind("=", bounds.upper), growth
+        yield metric.name, metric.status, prefix_relation("=", bounds.upper), growth
         return
-    yield metric.name, metric.status, behind(">=", bounds.lower), growth
+    yield metric.name, metric.status, prefix_relation(">=", bounds.lower), growth
     if not metric.regimes:
-        yield "", "", behind("<=", bounds.upper), ""
+        yield "", "", prefix_relation("<=", bounds.upper), ""
     for when, upper in metric.chosen:
-        yield "", "", behind("<=", upper), phrase("where ", when)
+        yield "", "", prefix_relation("<=", upper), join_phrases("where ", when)

@@ -9,9 +9,9 @@ import numpy as np
 
 from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
-from archline.energy.formulas import names_in, value_of
+from archline.energy.formulas import bound_value, names_in
 from archline.energy.machines import Machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error
 from archline.records import record
@@ -76,7 +76,7 @@ def view(machine: Machine, first: int, end: int) -> Balance:
 
 
 def _sides(machine: Machine) -> list[float]:
-    on = ModelOnMachine(model("balance"), machine, ())
+    on = ModelOnMachine(find_model("balance"), machine, ())
     exprs = {name: on.formula(each) for name, each in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
     if missing:
@@ -84,7 +84,7 @@ def _sides(machine: Machine) -> list[float]:
         raise error(rules.UNSUITED_MACHINE, message, hint=f"give --parameter {missing[0]}=...")
     numbers = {name: Interval.of(value) for name, value in machine.values.items()}
     try:
-        words, root, log = (float(value_of(each, numbers).middle) for each in exprs.values())
+        words, root, log = (float(bound_value(each, numbers).middle) for each in exprs.values())
     except EvaluationError as problem:
         message = f"the sides of (5) and (6) have no value for machine `{machine.name}`: {problem}"
         raise error(rules.UNSUITED_MACHINE, message) from None

@@ -12,7 +12,7 @@ from archline.compare.results import ComparedPoint, CostComparison
 from archline.compare.verdicts import Crossover
 from archline.energy.estimates import Estimate
 from archline.energy.optimise.constraints import UNITS
-from archline.energy.units import amount_text
+from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.energies.shown import caches_text, ratio_text, sizes_text
@@ -109,7 +109,9 @@ class ComparisonBars(PictureView):
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
         _in_its_unit(axes.xaxis, self.found, self.unit)
-        amounts = [amount_text(each, self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes]
+        amounts = [
+            format_amount(each, self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes
+        ]
         against = map(self._against, self.estimates)
         said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
         right = axes.secondary_yaxis("right")

@@ -9,8 +9,8 @@ import numpy as np
 
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.machines import Machine
-from archline.energy.models import model
-from archline.expr.arrays import Array, compiled
+from archline.energy.models import find_model
+from archline.expr.arrays import Array, compile_formulas
 from archline.records import record
 from archline.report.pictures import PictureView, last, power_of_two
 from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, legend, panels
@@ -70,9 +70,9 @@ def _outline(f: Array, m: Array) -> tuple[Array, Array]:
 
 def view(machine: Machine, intensity: float) -> Greenup:
     """The outlines by the model's own T and E. Raises ArchlineError (AL458)."""
-    on = ModelOnMachine(model("roofline"), machine, ("flops", "traffic"))
+    on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
     on.require()
-    answers = compiled({name: on.quantity(name) for name in ("time", "energy")})
+    answers = compile_formulas({name: on.quantity(name) for name in ("time", "energy")})
     numbers = {name: float(each) for name, each in machine.values.items()}
 
     def less(what: str, f: Array, share: Array) -> Any:

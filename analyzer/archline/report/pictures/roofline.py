@@ -13,12 +13,12 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.levels import MEMORY
-from archline.energy.machine_files import other_peaks
+from archline.energy.machine_files import find_other_peaks
 from archline.energy.machines import Machine
-from archline.energy.models import model
+from archline.energy.models import find_model
 from archline.energy.quantities import LEVELS
 from archline.energy.units import format_si
-from archline.expr.arrays import Array, compiled
+from archline.expr.arrays import Array, compile_formulas
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
@@ -62,12 +62,14 @@ def values(machine: Machine, intensity: Array, served: Mapping[str, float] | Non
     numbers = {name: float(each) for name, each in machine.values.items()}
     amounts = {name: intensity * amount for name, amount in served.items()}
     with np.errstate(all="ignore"):
-        answers = compiled(exprs)({**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)})
+        answers = compile_formulas(exprs)(
+            {**numbers, **amounts, "flops": intensity, "traffic": np.ones_like(intensity)}
+        )
     return {**answers, CACHES: sum((answers[level] for level in plain.model.levels if level in answers), 0 * intensity)}
 
 
 def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str = "") -> ModelOnMachine:
-    chosen = model(f"roofline{'+levels' * bool(served)}{option}").on(machine)
+    chosen = find_model(f"roofline{'+levels' * bool(served)}{option}").on(machine)
     return ModelOnMachine(chosen, machine, ("flops", "traffic", *(served or ())))
 
 
@@ -284,7 +286,7 @@ def view(
     if energy:
         peaks = (*peaks, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
     else:
-        others |= {f"@{name}": float(peak) for name, peak in other_peaks(machine).items()}
+        others |= {f"@{name}": float(peak) for name, peak in find_other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
     of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if of_several else ""
     return Roofline(

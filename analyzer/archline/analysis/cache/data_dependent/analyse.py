@@ -14,8 +14,8 @@ from itertools import product, starmap
 from typing import NamedTuple
 
 from archline.algebra import atoms as a
-from archline.algebra.concave import NOTHING, Concave, covering
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.concave import RATIONAL_ZERO, ConcaveFunction, concave_majorant
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
@@ -25,7 +25,7 @@ from archline.analysis.cache.data_dependent.cases import (
     CasesAtSizes,
     ConcaveSolver,
     FetchedLinesSolver,
-    Making,
+    StackWordsBound,
     StackWordsSolver,
     size_weights,
 )
@@ -35,8 +35,15 @@ from archline.analysis.cache.data_dependent.divided import (
     divided_algorithms,
     parameter_words,
 )
-from archline.analysis.metrics.accesses import METRIC, Made, Sharing, Streamed, WordModel, rows
-from archline.analysis.metrics.data import at_sizes, holds
+from archline.analysis.metrics.accesses import (
+    METRIC,
+    LocalArrayWords,
+    Sharing,
+    StreamedAccesses,
+    WordModel,
+    contiguous_arrays,
+)
+from archline.analysis.metrics.data import amount_at_sizes, contains_kind
 from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
@@ -44,14 +51,14 @@ from archline.ir.amounts import Amount, UnknownAmount, exact_amount
 from archline.ir.scope import NotStaticError, Scope
 from archline.ir.tree import require_accesses
 from archline.language import syntax as s
-from archline.language.call_graph import component, local_arrays, reachable, recurses
+from archline.language.call_graph import find_component, find_reachable, is_recursive, local_arrays
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import memoised, record, replace
 from archline.recurrences.exact.at_call import NotComparableError
 
 CALLS = "calls"
-BY_DATA = a.Data | a.Offset | a.Gap
+DATA_ATOMS = a.Data | a.Offset | a.Gap
 MAX_RANGE = 512
 """The maximum number of values of a size that are enumerated."""
 MAX_TERM_PRODUCTS = 2_000_000
@@ -111,7 +118,7 @@ class _CallContext:
         for name in self.others:
             for factor in (None, *self.same):
                 value = Poly.symbol(name) * (ONE if factor is None else Poly.symbol(factor))
-                yield self._total_name(name, factor), at_sizes(exact_amount(value), sizes, facts, call)
+                yield self._total_name(name, factor), amount_at_sizes(exact_amount(value), sizes, facts, call)
 
     def summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
         """Build the summary of the call site from the totals of all calls."""
@@ -138,7 +145,7 @@ class _CallSiteCollector(Derivation):
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
-        if not isinstance(target, s.Algorithm) or not recurses(self.module, target):
+        if not isinstance(target, s.Algorithm) or not is_recursive(self.module, target):
             return super().call(call, scope)
         sizes = self.sizes(call, target, scope)
         place = self.places.setdefault(call, _call_context(f"call {len(self.places)}", target, sizes, scope))
@@ -148,15 +155,17 @@ class _CallSiteCollector(Derivation):
 def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallContext:
     caller_symbols = scope.fixed
     plain = {name: scope.facts.restore(value) for name, value in sizes.items()}
-    same = {name: value for name, value in plain.items() if value.names <= caller_symbols and not _by_data(value)}
+    same = {
+        name: value for name, value in plain.items() if value.names <= caller_symbols and not _depends_on_data(value)
+    }
     varying = tuple(name for name in sizes if name not in same)
     ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
     most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
     return _CallContext(label, target, same, most, varying)
 
 
-def _by_data(value: Poly) -> bool:
-    return any(holds(BY_DATA, atom) for atom in value.atoms())
+def _depends_on_data(value: Poly) -> bool:
+    return any(contains_kind(DATA_ATOMS, atom) for atom in value.atoms())
 
 
 def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozenset[str]) -> Poly | None:
@@ -164,7 +173,11 @@ def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozense
 
     def foreign_atom(value: Poly) -> Atom | None:
         young = next((name for name in reversed(facts.bounds) if name in value.names - caller_symbols), None)
-        return next((atom for atom in value.atoms() if holds(BY_DATA, atom)), None) if young is None else Symbol(young)
+        return (
+            next((atom for atom in value.atoms() if contains_kind(DATA_ATOMS, atom)), None)
+            if young is None
+            else Symbol(young)
+        )
 
     most = bound_away(value, foreign_atom, facts, upper=True)
     return most if most is not None and most.names <= caller_symbols else None
@@ -187,7 +200,7 @@ class FetchTotals:
     around: Mapping[s.Algorithm, NonRecursiveCaller]
     divided: Mapping[s.Algorithm, DividedAlgorithm]
     solving: ConcaveSolver
-    making: Making
+    making: StackWordsBound
     room: int
 
     def at(self, algorithm: s.Algorithm, sizes: Sizes) -> fmpq:
@@ -196,7 +209,7 @@ class FetchTotals:
             return (
                 self.fetched_by_calls(CallBatch.of_one(self.divided[algorithm], sizes))
                 if algorithm in self.divided
-                else NOTHING
+                else RATIONAL_ZERO
             )
         try:
             return self._fetched_around_calls(self.around[algorithm], PointValues(sizes))
@@ -209,7 +222,7 @@ class FetchTotals:
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._fetched_at_site(site, place) for site in caller.sites), NOTHING)
+            fetched += sum((self._fetched_at_site(site, place) for site in caller.sites), RATIONAL_ZERO)
         except UndividedError:
             if touched is None:
                 raise
@@ -221,7 +234,7 @@ class FetchTotals:
         touched = place.number(caller.given) + place.number(caller.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack_words(site, place) for site in caller.sites), default=NOTHING)
+                touched += max((self._stack_words(site, place) for site in caller.sites), default=RATIONAL_ZERO)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
@@ -231,41 +244,44 @@ class FetchTotals:
         if site.target in self.divided:
             return self.fetched_by_calls(CallBatch.of(self.divided[site.target], site, place))
         read = _EvaluatedSite(site, place)
-        return read.count * self.at(site.target, read.same) if read.count > 0 else NOTHING
+        return read.count * self.at(site.target, read.same) if read.count > 0 else RATIONAL_ZERO
 
     def _stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """Bound the words of local arrays of a call of a call site."""
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
             return max(
-                (self.making(state, calls.largest).at(calls.largest) for _, state in calls.states), default=NOTHING
+                (self.making(state, calls.largest).at(calls.largest) for _, state in calls.states),
+                default=RATIONAL_ZERO,
             )
         if site.target not in self.around:
-            return NOTHING
+            return RATIONAL_ZERO
         inner = self.around[site.target]
         there = PointValues(_EvaluatedSite(site, place).same)
-        return there.number(inner.made) + max((self._stack_words(call, there) for call in inner.sites), default=NOTHING)
+        return there.number(inner.made) + max(
+            (self._stack_words(call, there) for call in inner.sites), default=RATIONAL_ZERO
+        )
 
     def fetched_by_calls(self, calls: CallBatch) -> fmpq:
         """Bound what a batch of calls of a recursive algorithm fetches, in units of 1/L line."""
         if calls.count <= 0:
-            return NOTHING
+            return RATIONAL_ZERO
         bounds = [(size, self.solving.bound(state, calls.largest)) for size, state in calls.states]
         share = min(calls.volume / calls.count, calls.largest)
         if len(bounds) == 1:
             return calls.count * bounds[0][1].at(share)
-        by_size = covering((fmpq(size), bound.at(share)) for size, bound in bounds)
-        prices = [NOTHING, *(slope for _, slope in by_size.pieces)]
+        by_size = concave_majorant((fmpq(size), bound.at(share)) for size, bound in bounds)
+        prices = [RATIONAL_ZERO, *(slope for _, slope in by_size.pieces)]
         return min(
             calls.count * _discounted_bound(bounds, price, calls.largest).at(share) + price * calls.differing
             for price in prices
         )
 
 
-def _discounted_bound(bounds: Sequence[tuple[int, Concave]], price: fmpq, end: fmpq) -> Concave:
+def _discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
     """The least concave bound on each bound less its size times a price."""
-    return covering(
-        (place, value - price * size) for size, bound in bounds for place, value in bound.points(NOTHING, end)
+    return concave_majorant(
+        (place, value - price * size) for size, bound in bounds for place, value in bound.points(RATIONAL_ZERO, end)
     )
 
 
@@ -281,7 +297,7 @@ class CallBatch:
     volume: fmpq
     largest: fmpq
     states: tuple[tuple[int, CallState], ...]
-    differing: fmpq = NOTHING
+    differing: fmpq = RATIONAL_ZERO
 
     @classmethod
     def of_one(cls, target: DividedAlgorithm, sizes: Sizes) -> CallBatch:
@@ -298,7 +314,7 @@ class CallBatch:
         """Build the batch of a call site. Raises UndividedError."""
         read = _EvaluatedSite(site, place)
         if read.count <= 0:
-            return cls(0, NOTHING, NOTHING, ())
+            return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())
         caps = {name: read.most(name) for name in target.measured}
         differing = [name for name in target.known_sizes if name not in read.same]
         if len(differing) > 1:
@@ -311,12 +327,12 @@ class CallBatch:
         state_weights = [size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
         sums = {name: read.sum(name) for name in target.measured}
-        differs = sum(map(read.sum, differing), NOTHING)
+        differs = sum(map(read.sum, differing), RATIONAL_ZERO)
         return cls(read.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs)
 
 
 def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
-    return sum((count * sizes[name] for name, count in counts.items()), NOTHING)
+    return sum((count * sizes[name] for name, count in counts.items()), RATIONAL_ZERO)
 
 
 class _EvaluatedSite:
@@ -369,7 +385,11 @@ class DataDivisionBounds:
 
     def at(self, point: Mapping[str, int]) -> int:
         """Bound the lines fetched at sizes, Z and L. Raises UndividedError."""
-        bounds = [bound for policy in self._sharing_policies(point) if (bound := self._at(point, policy)) is not None]
+        bounds = [
+            bound
+            for policy in self._sharing_policies(point)
+            if (bound := self._bound_under_policy(point, policy)) is not None
+        ]
         if not bounds:
             raise UndividedError
         return min(bounds)
@@ -385,7 +405,7 @@ class DataDivisionBounds:
             ):
                 yield policy
 
-    def _at(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
+    def _bound_under_policy(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
         table = self._policy_table(line, policy)
         if table is None:
@@ -401,7 +421,7 @@ class DataDivisionBounds:
     @memoised
     def _policy_table(self, line: int, policy: _SharingPolicy) -> _PolicyTable | None:
         try:
-            with budget(MAX_TERM_PRODUCTS, own=True):
+            with limit_effort(MAX_TERM_PRODUCTS, own=True):
                 return _build_policy_table(self.module, self.algorithm, line, policy)
         except (UndividedError, TooComplexError, NotComparableError, NotStaticError):
             return None
@@ -426,23 +446,23 @@ class _PolicyTable:
         return any(len(divided.measured) > 1 for divided in self.lines.values())
 
     @cached_property
-    def local_arrays(self) -> Making:
+    def local_arrays(self) -> StackWordsBound:
         """A bound on the stack words of divided algorithms, independent of Z."""
         made = {divided: self.made[algorithm] for algorithm, divided in self.lines.items() if algorithm in self.made}
         stack = StackWordsSolver(self.volumes)
 
-        def stack_bound(state: CallState, end: fmpq) -> Concave:
+        def stack_bound(state: CallState, end: fmpq) -> ConcaveFunction:
             words = made.get(state.own)
-            return Concave() if words is None else stack.bound(state._replace(own=words), end)
+            return ConcaveFunction() if words is None else stack.bound(state._replace(own=words), end)
 
         return stack_bound
 
 
 def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, policy: _SharingPolicy) -> _PolicyTable:
     require_accesses(module, algorithm)
-    reached = tuple(dict.fromkeys((algorithm, *reachable(module, algorithm))))
-    together = rows(module, reached)
-    streamed = Streamed(module, reached, line, together, policy.sharing)
+    reached = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
+    together = contiguous_arrays(module, reached)
+    streamed = StreamedAccesses(module, reached, line, together, policy.sharing)
     if policy.sharing is Sharing.NESTED and not streamed.nested:
         # No loop with inner loops shares lines: the policy equals that of innermost loops.
         raise UndividedError
@@ -451,7 +471,7 @@ def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, polic
     makers: Mapping[s.Algorithm, NonRecursiveCaller] = {}
     stacks: Mapping[s.Algorithm, DividedAlgorithm] = {}
     if any(local_arrays(module, algorithm)):
-        making = Made(module, reached, line)
+        making = LocalArrayWords(module, reached, line)
         stacks = divided_algorithms(module, reached, making, together, line, policy.by_words, lines)
         makers = _non_recursive_callers(module, reached, making)
         if any(stacks[callee].measured != divided.measured for callee, divided in lines.items() if callee in stacks):
@@ -469,5 +489,5 @@ def _non_recursive_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
     """Summarise the first algorithm and those leading to recursive ones, unless recursive themselves."""
-    around = [candidate for candidate in reached if candidate is reached[0] or recurses(module, candidate)]
-    return {caller: summarise_caller(module, caller, model) for caller in around if not component(module, caller)}
+    around = [candidate for candidate in reached if candidate is reached[0] or is_recursive(module, candidate)]
+    return {caller: summarise_caller(module, caller, model) for caller in around if not find_component(module, caller)}

@@ -9,7 +9,16 @@ from functools import partial
 from typing import NamedTuple
 
 from archline.algebra import atoms as a
-from archline.algebra.concave import NOTHING, Concave, Point, added, covering, lesser, steep, together
+from archline.algebra.concave import (
+    RATIONAL_ZERO,
+    ConcaveFunction,
+    Point,
+    add_functions,
+    concave_majorant,
+    pointwise_minimum,
+    sort_by_slope,
+    sup_convolve,
+)
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol
 from archline.analysis.cache.data_dependent.divided import DividedAlgorithm, DividedCall, DivisionCase, UndividedError
 from archline.numbers import fmpq
@@ -61,7 +70,7 @@ class CaseAtSizes:
 
     low: fmpq
     high: fmpq
-    cost: Concave
+    cost: ConcaveFunction
     calls: tuple[CallAtSizes, ...]
     share: fmpq | None
 
@@ -72,38 +81,43 @@ class CasesAtSizes:
     @memoised
     def cases(self, state: CallState, end: fmpq) -> tuple[CaseAtSizes, ...]:
         """The cases that apply at known sizes and volumes up to `end`. Raises UndividedError."""
-        return tuple(_cases(state, end))
+        return tuple(_cases_at_sizes(state, end))
 
 
-def given_at(state: CallState, line: int, end: fmpq) -> Concave:
+def argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
     """Bound the words of a call's arguments, in whole lines, by its volume. Raises UndividedError."""
     words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.plain_words)
     counts = size_weights(state.own, state.known_sizes)
     slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
-    held = by_volume(slopes, counts, dict(state.caps), end)
-    scattered = Concave(held.start, tuple((width, slope * line) for width, slope in held.pieces))
+    held = bound_by_volume(slopes, counts, dict(state.caps), end)
+    scattered = ConcaveFunction(held.start, tuple((width, slope * line) for width, slope in held.pieces))
     whole, single = (
-        bound.with_line((constant_value(start), NOTHING), end) for bound, start in ((held, rest), (scattered, apart))
+        bound.with_line((constant_value(start), RATIONAL_ZERO), end)
+        for bound, start in ((held, rest), (scattered, apart))
     )
-    return lesser(whole, single, end)
+    return pointwise_minimum(whole, single, end)
 
 
-def by_volume(slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq) -> Concave:
+def bound_by_volume(
+    slopes: Mapping[str, fmpq], counts: Mapping[str, fmpq], caps: Mapping[str, fmpq], end: fmpq
+) -> ConcaveFunction:
     """Bound a sum of sizes by their volume: those of largest weight fill up first, each to its cap."""
-    return Concave(
-        NOTHING,
-        steep((min(end, counts[name] * caps[name]) if name in caps else end, slope) for name, slope in slopes.items()),
+    return ConcaveFunction(
+        RATIONAL_ZERO,
+        sort_by_slope(
+            (min(end, counts[name] * caps[name]) if name in caps else end, slope) for name, slope in slopes.items()
+        ),
     )
 
 
-def _cases(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
+def _cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
     numbers, counts = state.known_sizes, size_weights(state.own, state.known_sizes)
     for case in state.own.cases:
         between = _volume_range(case, numbers, counts.keys(), dict(state.caps))
         if between is None:
             continue
         lows, caps = between
-        low, high = (sum((counts[name] * size for name, size in ends.items()), NOTHING) for ends in (lows, caps))
+        low, high = (sum((counts[name] * size for name, size in ends.items()), RATIONAL_ZERO) for ends in (lows, caps))
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
             reading = _CaseReader(case, numbers, counts, caps, high)
@@ -149,7 +163,7 @@ def _volume_range(
         if lows and highs and max(lows) > min(highs):
             return None
         if name in measured:
-            least[name] = max(lows, default=NOTHING)
+            least[name] = max(lows, default=RATIONAL_ZERO)
             if highs:
                 most[name] = min(highs)
     return least, most
@@ -180,21 +194,21 @@ class _CaseReader:
         sizes = {name: _integer_value(inner.arguments[name].substitute(self.numbers)) for name in target.known_sizes}
         caps = {name: self.caps[caller_size] for name, caller_size in inner.within.items() if caller_size in self.caps}
         volume = None if inner.share is not None else constant_value(inner.volume.substitute(self.numbers))
-        return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or NOTHING)
+        return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or RATIONAL_ZERO)
 
-    def cost(self, value: Poly) -> Concave:
+    def cost(self, value: Poly) -> ConcaveFunction:
         """Bound a value from above by volume. Raises UndividedError."""
         start, slope, sizes = self._linear_parts(value)
-        return by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
+        return bound_by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
 
     def _linear_bound(self, value: Poly) -> Line:
         start, slope, sizes = self._linear_parts(value)
         # Sizes that add up to a volume may all be of the kind with the largest slope.
-        return start, slope + max(sizes.values(), default=NOTHING)
+        return start, slope + max(sizes.values(), default=RATIONAL_ZERO)
 
     def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
         """The value at volume 0, its slope in terms other than sizes, and its slopes by size."""
-        start, slope = NOTHING, NOTHING
+        start, slope = RATIONAL_ZERO, RATIONAL_ZERO
         sizes: dict[str, fmpq] = {}
         for monomial, number in self._without_data(value).terms.items():
             match monomial:
@@ -204,13 +218,13 @@ class _CaseReader:
                     if number > 0:
                         sizes[name] = number / self.weights[name]
                 case _ if number > 0:
-                    base, rise = self._product(monomial)
+                    base, rise = self._bound_product(monomial)
                     start, slope = start + number * base, slope + number * rise
-                case _ if not all(self._nonnegative(atom) and power > 0 for atom, power in monomial):
+                case _ if not all(self._is_nonnegative(atom) and power > 0 for atom, power in monomial):
                     raise UndividedError
                 case _:
                     pass
-        return max(start, NOTHING), slope, sizes
+        return max(start, RATIONAL_ZERO), slope, sizes
 
     def _without_data(self, value: Poly) -> Poly:
         """Replace linear data-dependent symbols by their bounds, youngest first."""
@@ -227,19 +241,19 @@ class _CaseReader:
                 value = value + (ends[-1].substitute(self.numbers) - Poly.of_atom(atom)) * parts[1]
         return value
 
-    def _nonnegative(self, atom: Atom) -> bool:
+    def _is_nonnegative(self, atom: Atom) -> bool:
         known = isinstance(atom, a.CeilLog2 | a.PositivePart) or (
             isinstance(atom, Symbol) and atom.name in self.weights
         )
         return known or self.case.facts.nonnegative(Poly.of_atom(atom))
 
-    def _product(self, monomial: Monomial) -> Line:
+    def _bound_product(self, monomial: Monomial) -> Line:
         """Bound a product of nonnegative factors: the first linearly, the rest by their maxima."""
-        start, slope = fmpq(1), NOTHING
+        start, slope = fmpq(1), RATIONAL_ZERO
         for place, (atom, power) in enumerate(monomial):
-            if power < 0 or not self._nonnegative(atom):
+            if power < 0 or not self._is_nonnegative(atom):
                 raise UndividedError
-            base, rise = self._atom(atom)
+            base, rise = self._bound_atom(atom)
             most = base + rise * self.high
             if place:
                 start, slope = start * most**power, slope * most**power
@@ -247,16 +261,16 @@ class _CaseReader:
                 start, slope = base * most ** (power - 1), rise * most ** (power - 1)
         return start, slope
 
-    def _atom(self, atom: Atom) -> Line:
+    def _bound_atom(self, atom: Atom) -> Line:
         match atom:
             case Symbol(name=name) if name in self.weights:
-                return NOTHING, 1 / self.weights[name]
+                return RATIONAL_ZERO, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
                 lines = (self._linear_bound(bound.substitute(self.numbers)) for bound in upper)
                 return min(lines, key=lambda line: line[0] + line[1] * self.high)
             case a.CeilLog2(argument=argument):
                 base, rise = self._linear_bound(argument)
-                return fmpq((int((base + rise * self.high).ceil()) - 1).bit_length()), NOTHING
+                return fmpq((int((base + rise * self.high).ceil()) - 1).bit_length()), RATIONAL_ZERO
             case a.PositivePart(argument=argument):
                 return self._linear_bound(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
@@ -285,10 +299,10 @@ class ConcaveSolver(ABC):
     """Solves for concave bounds by algorithm and known sizes, each up to some volume."""
 
     volumes: CasesAtSizes
-    _found: dict[CallState, tuple[fmpq, Concave]] = field(default_factory=dict)
+    _found: dict[CallState, tuple[fmpq, ConcaveFunction]] = field(default_factory=dict)
     _active: set[CallState] = field(default_factory=set)
 
-    def bound(self, state: CallState, end: fmpq) -> Concave:
+    def bound(self, state: CallState, end: fmpq) -> ConcaveFunction:
         """Bound the cost of calls of volumes up to `end`. Raises UndividedError."""
         cached = self._found.get(state)
         if cached is not None and cached[0] >= end:
@@ -303,18 +317,18 @@ class ConcaveSolver(ABC):
         self._found[state] = end, solution
         return solution
 
-    def _solve(self, state: CallState, end: fmpq) -> Concave:
+    def _solve(self, state: CallState, end: fmpq) -> ConcaveFunction:
         cases = [case for case in self.volumes.cases(state, end) if not _passes_on(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
         solved, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
-        share = max((call.share for call in calls if call.state == state), default=NOTHING)
+        share = max((call.share for call in calls if call.state == state), default=RATIONAL_ZERO)
         while done is not None:
             # Recursive calls have volumes up to which the bound is solved.
             if share == 1 or (share and not done):
                 raise UndividedError
             following = min(end, done / share) if share else end
-            at_call = partial(self._at_call, state, solved, end)
+            at_call = partial(self._bound_call, state, solved, end)
             points = [
                 point
                 for case in cases
@@ -322,27 +336,29 @@ class ConcaveSolver(ABC):
                 for whole in self._case_bounds(case, at_call)
                 for point in whole.points(max(done, case.low), min(following, case.high))
             ]
-            solved = covering([*solved.points(NOTHING, done), *points])
+            solved = concave_majorant([*solved.points(RATIONAL_ZERO, done), *points])
             done = following if following < end else None
         return solved
 
-    def _at_call(self, caller: CallState, solved: Concave, end: fmpq, call: CallAtSizes) -> Concave:
+    def _bound_call(self, caller: CallState, solved: ConcaveFunction, end: fmpq, call: CallAtSizes) -> ConcaveFunction:
         """Bound the cost of a call by its volume; a constant if the volume is a number."""
         if call.volume is not None:
-            return Concave(self.bound(call.state, call.volume).at(call.volume))
+            return ConcaveFunction(self.bound(call.state, call.volume).at(call.volume))
         return solved if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
-    ) -> tuple[Concave, fmpq | None]:
+    ) -> tuple[ConcaveFunction, fmpq | None]:
         """Bound small calls, up to a volume of at least `first`, where cases with calls begin.
 
         Returns the bound and that volume; None for the end.
         """
 
     @abstractmethod
-    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
+    def _case_bounds(
+        self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
+    ) -> Iterator[ConcaveFunction]:
         """Yield functions whose maximum bounds the cost of a case."""
 
 
@@ -352,16 +368,18 @@ class StackWordsSolver(ConcaveSolver):
 
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
-    ) -> tuple[Concave, fmpq | None]:
+    ) -> tuple[ConcaveFunction, fmpq | None]:
         return _leaf_case_bound(leaves, first), first
 
-    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
+    def _case_bounds(
+        self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
+    ) -> Iterator[ConcaveFunction]:
         yield case.cost
         for call in case.calls:
-            yield added([at_call(call).stretched(call.share), case.cost])
+            yield add_functions([at_call(call).scale_argument(call.share), case.cost])
 
 
-Making = Callable[[CallState, fmpq], Concave]
+StackWordsBound = Callable[[CallState, fmpq], ConcaveFunction]
 """The words of local arrays of calls, as a function of their volume up to an end."""
 
 
@@ -371,47 +389,49 @@ class FetchedLinesSolver(ConcaveSolver):
 
     line: int = 1
     room: int = 0
-    making: Making = lambda *_: Concave()
+    making: StackWordsBound = lambda *_: ConcaveFunction()
 
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
-    ) -> tuple[Concave, fmpq | None]:
+    ) -> tuple[ConcaveFunction, fmpq | None]:
         leaf = _leaf_case_bound(leaves, first)
-        given = given_at(state, self.line, end)
-        touched = added([given, self.making(state, end)])
-        most = _up_to(touched, fmpq(self.room), end)
+        given = argument_words(state, self.line, end)
+        touched = add_functions([given, self.making(state, end)])
+        most = _largest_argument(touched, fmpq(self.room), end)
         if most is None:
             return leaf, first
         both = min(first, most)
-        points = [*lesser(leaf, touched, both).points(NOTHING, both)]
+        points = [*pointwise_minimum(leaf, touched, both).points(RATIONAL_ZERO, both)]
         points += (leaf if most < first else touched).points(both, max(first, most))
-        return covering(points), max(first, most) if most < end else None
+        return concave_majorant(points), max(first, most) if most < end else None
 
-    def _case_bounds(self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], Concave]) -> Iterator[Concave]:
-        start = sum((call.count * at_call(call).start for call in case.calls if call.volume is not None), NOTHING)
+    def _case_bounds(
+        self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
+    ) -> Iterator[ConcaveFunction]:
+        start = sum((call.count * at_call(call).start for call in case.calls if call.volume is not None), RATIONAL_ZERO)
         varying = [call for call in case.calls if call.volume is None for _ in range(call.count)]
         if case.share is not None:
             # The volumes of these calls add up to at most this part of the caller's.
-            inner = together(map(at_call, varying)).stretched(case.share)
+            inner = sup_convolve(map(at_call, varying)).scale_argument(case.share)
         else:
-            inner = added([at_call(call).stretched(call.share) for call in varying])
-        yield added([inner, case.cost, Concave(start)])
+            inner = add_functions([at_call(call).scale_argument(call.share) for call in varying])
+        yield add_functions([inner, case.cost, ConcaveFunction(start)])
 
 
-def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> Concave:
+def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
     """Bound the cost of cases without calls, up to a volume."""
     points: list[Point] = []
     for leaf in leaves:
         if leaf.low <= end:
             points += leaf.cost.points(leaf.low, min(leaf.high, end))
-    return covering(points)
+    return concave_majorant(points)
 
 
-def _up_to(value: Concave, most: fmpq, end: fmpq) -> fmpq | None:
+def _largest_argument(value: ConcaveFunction, most: fmpq, end: fmpq) -> fmpq | None:
     """The largest argument, up to `end`, at which a concave function is at most `most`; None if none."""
     if value.start > most:
         return None
-    place, height = NOTHING, value.start
+    place, height = RATIONAL_ZERO, value.start
     for width, slope in value.pieces:
         if height + width * slope > most:
             return min(end, place + (most - height) / slope)
@@ -423,6 +443,6 @@ def _passes_on(case: CaseAtSizes, state: CallState) -> bool:
     """Test whether a case costs nothing and makes one call in the same state."""
     match case.calls:
         case (call,):
-            return call.count == 1 and call.state == state and case.cost == Concave()
+            return call.count == 1 and call.state == state and case.cost == ConcaveFunction()
         case _:
             return False

@@ -15,7 +15,7 @@ from operator import mul
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Monomial, Poly, total
+from archline.algebra.polynomial import ZERO, Monomial, Poly, sum_polynomials
 from archline.analysis.metrics.accesses import METRIC, Rows, WordModel
 from archline.analysis.metrics.recursion import Derivation
 from archline.ir.declarations import declared_scope
@@ -27,7 +27,7 @@ from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import sizes_of_call
-from archline.recurrences.exact.transitions import Transition, steps_of
+from archline.recurrences.exact.transitions import Transition, build_steps
 from archline.recurrences.model import SizeFunction
 
 SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
@@ -108,7 +108,11 @@ class DividedAlgorithm:
     @property
     def reachable(self) -> set[DividedAlgorithm]:
         """All algorithms that it calls, directly or indirectly."""
-        return {*call_graph.reached(lambda form: [call.target for case in form.cases for call in case.inner], self)}
+        return {
+            *call_graph.traverse_reachable(
+                lambda form: [call.target for case in form.cases for call in case.inner], self
+            )
+        }
 
     @cached_property
     def known_sizes(self) -> tuple[str, ...]:
@@ -135,7 +139,7 @@ def divided_algorithms(
     result: dict[str, DividedAlgorithm] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
-        if call_graph.component(module, algorithm):
+        if call_graph.find_component(module, algorithm):
             function = _cost_function(statements, algorithm)
             if function is not None:
                 of[algorithm] = function.name
@@ -148,7 +152,7 @@ def divided_algorithms(
         if len(function.parameters) > len(function.least) or not data_sizes.isdisjoint(function.facts.rewrites):
             raise UndividedError
         words, rest, apart = _parameter_word_parts(module, original, rows[original], data_sizes, line)
-        volume = words if by_words else total(_weighted_size(size, function) for size in sorted(data_sizes))
+        volume = words if by_words else sum_polynomials(_weighted_size(size, function) for size in sorted(data_sizes))
         if adopted is not None and original in adopted:
             volume = adopted[original].volume
         result[name] = DividedAlgorithm(function, data_sizes, volume, words, rest, apart)
@@ -159,7 +163,7 @@ def divided_algorithms(
 
 def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
     """The upper cost of an algorithm, None if it is zero. Raises UndividedError."""
-    extracted = statements.recursions.extracted(algorithm)
+    extracted = statements.recursions.extract_systems(algorithm)
     if extracted.system(METRIC) is None:
         return None
     function = extracted.function(METRIC, True)
@@ -251,7 +255,7 @@ def _division_cases(divided: DividedAlgorithm, by_name: Mapping[str, DividedAlgo
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
-        for step in steps_of(equation, upper=True):
+        for step in build_steps(equation, upper=True):
             inner = [
                 _divided_call(step, divided, by_name[call.function], factor, call, decided)
                 for factor, call in step.calls
@@ -285,11 +289,11 @@ def _divided_call(
     share = _largest_share(volume, caller.volume, step.facts) if divides else None
     if divides and share is None:
         raise UndividedError
-    within = dict(_within(step, caller, target, call)) if divides else {}
+    within = dict(_bounding_sizes(step, caller, target, call)) if divides else {}
     return DividedCall(restore(factor), target, arguments, plain, share, within), volume if divides else ZERO
 
 
-def _within(
+def _bounding_sizes(
     step: Transition, caller: DividedAlgorithm, target: DividedAlgorithm, call: a.Applied
 ) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):

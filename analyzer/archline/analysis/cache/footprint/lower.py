@@ -28,17 +28,17 @@ from archline.analysis.cache.footprint.windows import (
     WindowLoop,
     WindowSet,
     facts_in_iteration,
+    joint_nonnegativity_conditions,
     slope_of,
-    ways_all_at_least_zero,
 )
 from archline.ir.layout import LINE
 from archline.records import record, replace
 
 PER_LINE = Poly.of_atom(Symbol("L"), -1)
-MAX_WAYS = 6
-BUDGET, MAX_TERMS = 2_000, 60
+MAX_CHOICES = 6
+MAX_TERM_PRODUCTS, MAX_TERMS = 2_000, 60
 """Limits on the term products of one sum, and on its terms; larger sums are replaced by simpler bounds, or omitted."""
-_Add = Callable[[Poly, WindowLoop, Facts], Poly]
+_SumOverLoop = Callable[[Poly, WindowLoop, Facts], Poly]
 
 
 @record(eq=False)
@@ -49,13 +49,13 @@ class FootprintLowerBound:
     windows: WindowSet
 
     @cached_property
-    def _taking(self) -> LoopProjection:
+    def _projection(self) -> LoopProjection:
         return LoopProjection(self.spot.array, frozenset(turn.variable for turn in self._loops))
 
     @property
     def contiguous_dimension(self) -> int | None:
         """The dimension along which elements share lines; None in Z-Morton order."""
-        return self._taking.contiguous_dimension
+        return self._projection.contiguous_dimension
 
     @cached_property
     def _loops(self) -> tuple[WindowLoop, ...]:
@@ -75,13 +75,13 @@ class FootprintLowerBound:
     def parts(self) -> list[CertainRegion]:
         """The regions that remain when all inner loops and conditions are projected out, one for each choice."""
         turns, facts = self._loops, self._loop_facts
-        needs = ways_all_at_least_zero(self.spot.when, facts[-1])
-        ways = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_WAYS)]
+        needs = joint_nonnegativity_conditions(self.spot.when, facts[-1])
+        ways = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_CHOICES)]
         for place in reversed(range(len(self.windows.outer), len(turns))):
-            after = [self._taking.project_out(way, turns[place], facts[place]) for way in ways]
+            after = [self._projection.project_out(way, turns[place], facts[place]) for way in ways]
             # The first region of each choice, then the second ones.
             ways = [region for row in zip_longest(*after) for region in row if region is not None and region.possible]
-            ways = ways[:MAX_WAYS]
+            ways = ways[:MAX_CHOICES]
         return [CertainRegion(self, way) for way in ways]
 
     def row_facts(self, region: TouchedBox) -> list[Facts]:
@@ -93,12 +93,12 @@ class FootprintLowerBound:
 
     def total_bounds(self, region: TouchedBox, words: bool) -> list[Poly]:
         """List lower bounds on the lines of each window, or on words/L if `words`, summed over all windows."""
-        return [bound for bound in dict.fromkeys(self._bounds(region, words)) if bound]
+        return [bound for bound in dict.fromkeys(self._iterate_bounds(region, words)) if bound]
 
-    def _bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
+    def _iterate_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
         """Sum lines over rows and windows: whole lines if a closed form exists, else words/L, or rows."""
         around = self.row_facts(region)
-        rows, words = self._amount(region, around[-1])
+        rows, words = self._rows_and_words(region, around[-1])
         if not only_words:
             wholes = [
                 self._sum_over_rows(region, rows * bound, around, _exact_sum) for bound in _line_bounds(region, words)
@@ -117,7 +117,7 @@ class FootprintLowerBound:
             if one_each is not None:
                 yield one_each
 
-    def _amount(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
+    def _rows_and_words(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
         rows, words = ONE, ONE
         for dimension, interval in enumerate(region.box):
             if interval is None:
@@ -129,26 +129,26 @@ class FootprintLowerBound:
                 rows = rows * width
         return rows, words if region.spaced is None else region.spaced[0]
 
-    def _sum_over_rows(self, region: TouchedBox, amount: Poly, around: list[Facts], add: _Add) -> Poly | None:
+    def _sum_over_rows(self, region: TouchedBox, amount: Poly, around: list[Facts], add: _SumOverLoop) -> Poly | None:
         """Sum an amount of each row over rows and windows; None without a closed form."""
         try:
-            with effort.budget(BUDGET):
+            with effort.limit_effort(MAX_TERM_PRODUCTS):
                 for row, facts in zip(region.rows, reversed(around[:-1]), strict=True):
                     amount = add(amount, WindowLoop(row.variable, row.lo, row.hi), facts)
                 if self.contiguous_dimension is None:
-                    amount = self._elements(amount)
-                total = self._over_windows(region.needs, amount, add)
+                    amount = self._element_lines(amount)
+                total = self._sum_over_windows(region.needs, amount, add)
                 return total if len(total.terms) <= MAX_TERMS else None
         except (UnresolvedError, TooComplexError):
             return None
 
-    def _elements(self, count: Poly) -> Poly:
+    def _element_lines(self, count: Poly) -> Poly:
         """Bound from below the lines of a number of elements at arbitrary addresses."""
         alone = not self.windows.outer and a.is_integral(count)
         return a.ceil_div(count, LINE) if alone else count * PER_LINE
 
-    def _over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _Add) -> Poly:
-        for turn, facts in zip(reversed(self.windows.outer), reversed(self._outside), strict=True):
+    def _sum_over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _SumOverLoop) -> Poly:
+        for turn, facts in zip(reversed(self.windows.outer), reversed(self._outer_facts), strict=True):
             clipped = clip_loop(needs, turn, facts)
             if clipped is None:
                 total = polynomial.product((total, *map(a.at_least_zero, needs)))
@@ -160,7 +160,7 @@ class FootprintLowerBound:
         return polynomial.product((total, *map(a.at_least_zero, left)))
 
     @property
-    def _outside(self) -> list[Facts]:
+    def _outer_facts(self) -> list[Facts]:
         return self._loop_facts[: len(self.windows.outer)]
 
 
@@ -175,15 +175,15 @@ class CertainRegion:
     def hull(self) -> list[HalfOpenInterval | None]:
         """An interval of each dimension that contains the region in all rows of a window; None if unknown."""
         rows = {row.dimension: (row.place, row.place + 1) for row in self.seen.rows}
-        return [self._simplified_ends(ends or rows.get(dimension)) for dimension, ends in enumerate(self.seen.box)]
+        return [self._extend_over_rows(ends or rows.get(dimension)) for dimension, ends in enumerate(self.seen.box)]
 
-    def _simplified_ends(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
+    def _extend_over_rows(self, interval: HalfOpenInterval | None) -> HalfOpenInterval | None:
         """Extend an interval over all rows that move it; None if its ends are not monotone."""
         for row, facts in zip(self.seen.rows, reversed(self.least.row_facts(self.seen)[:-1]), strict=True):
             if interval is None:
                 return None
             turn = WindowLoop(row.variable, row.lo, row.hi)
-            low, high = _at_end(interval[0], turn, facts, False), _at_end(interval[1], turn, facts, True)
+            low, high = _extreme_value(interval[0], turn, facts, False), _extreme_value(interval[1], turn, facts, True)
             interval = None if low is None or high is None else (low, high)
         return interval
 
@@ -193,7 +193,7 @@ class CertainRegion:
         for dimension, (ours, theirs) in enumerate(zip(self.hull, other.hull, strict=True)):
             if rows and dimension == along:
                 continue
-            if self._by_turns(other, dimension):
+            if self._is_interleaved_with(other, dimension):
                 return not rows or along is not None
             if ours is None or theirs is None:
                 continue
@@ -201,7 +201,7 @@ class CertainRegion:
                 return not rows or along is not None
         return False
 
-    def _by_turns(self, other: CertainRegion, dimension: int) -> bool:
+    def _is_interleaved_with(self, other: CertainRegion, dimension: int) -> bool:
         """Test whether the rows of two regions have different remainders, as odd and even rows."""
         rows = [*self.seen.rows, *other.seen.rows]
         here = [row for row in rows if row.dimension == dimension]
@@ -237,11 +237,11 @@ def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
 
 def _range_end(lo: Poly, hi: Poly) -> Poly:
     """Simplify the end of a range, correct if the range is not empty; it may lie before the beginning."""
-    some = [option for option in a.options(hi - lo, True) if option]
+    some = [option for option in a.split_extremum(hi - lo, True) if option]
     return lo + reduce(a.maximum, some) if some else hi
 
 
-def _at_end(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
+def _extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
     """The least or greatest value in a loop of an expression that is linear in its variable; else None."""
     if turn.variable not in value.names:
         return value

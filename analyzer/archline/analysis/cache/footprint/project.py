@@ -133,17 +133,17 @@ class LoopProjection:
                 joined = () if spaced else tuple(self._merge_overlapping(region, turn, some, facts))
                 way = None if joined else self._row_per_iteration(region, turn, facts)
                 if not joined and not spaced:
-                    way = way or self._by_rows(region, turn, facts)
+                    way = way or self._intervals_by_row(region, turn, facts)
                     way = way or (None if rows else self._spaced_words(region, turn, facts))
                 ways = joined or ((way,) if way else ())
                 if ways:
                     yield from ways
                     return
-        for value, trips in self._iterations(region, turn, facts):
+        for value, trips in self._candidate_iterations(region, turn, facts):
             fixed = region.at(turn.variable, value)
             yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
 
-    def _iterations(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
+    def _candidate_iterations(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """Yield iterations that may touch most, each with the trip count that it requires.
 
         Candidates are the first, the last and the middle one, and a neighbour if the region alternates.
@@ -179,16 +179,16 @@ class LoopProjection:
         else:
             interval = region.rows[rows[0]].lo, region.rows[rows[0]].hi
         assert interval is not None
-        joint = union(interval, turn, _with_rows(facts, turn, region, interval))
+        joint = union(interval, turn, _facts_with_rows(facts, turn, region, interval))
         if joint is None:
             return
         low, high = joint
         more = high - low - turn.hi + turn.lo
         # An interval of one subscript for each iteration is empty if the loop is, so that it needs no condition.
         if not more or (any(self.variables & need.names for need in some) and facts.nonnegative(more)):
-            yield _with_interval(region, dimensions, rows, (low, high - more), ())
+            yield _replace_interval(region, dimensions, rows, (low, high - more), ())
         if more:
-            yield _with_interval(region, dimensions, rows, joint, some)
+            yield _replace_interval(region, dimensions, rows, joint, some)
 
     def _row_per_iteration(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as one row for each iteration; None if the loop does not select rows."""
@@ -204,7 +204,7 @@ class LoopProjection:
             return replace(region, box=box, rows=(*region.rows, row))
         return None
 
-    def _by_rows(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _intervals_by_row(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Convert columns that end at different rows to intervals of each row.
 
         If row r is touched for lo <= r < v + e, the iterations v > r - e touch it, which are neighbours in the
@@ -223,7 +223,7 @@ class LoopProjection:
             return None
         name = f"{turn.variable} row"
         slope = slope_of(column[0], turn.variable)
-        converted = _rows_and_turns(interval, turn, Poly.symbol(name))
+        converted = _rows_and_iterations(interval, turn, Poly.symbol(name))
         if slope not in (ONE, -ONE) or converted is None:
             return None
         (first, last), part = converted
@@ -289,7 +289,7 @@ def _is_alternating(region: TouchedBox, turn: WindowLoop) -> bool:
     )
 
 
-def _with_interval(
+def _replace_interval(
     region: TouchedBox, dimensions: list[int], rows: list[int], interval: HalfOpenInterval, needs: tuple[Poly, ...]
 ) -> TouchedBox:
     """Replace the interval of the only dimension or row that moves, and add needs."""
@@ -302,7 +302,7 @@ def _with_interval(
     return replace(region, rows=tuple(ranges), needs=needs)
 
 
-def _with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
+def _facts_with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
     """Facts of an iteration with a successor, for all values of the row variables."""
     facts = with_loop_bounds(turn, facts, 2)
     for row in reversed(region.rows):
@@ -311,7 +311,7 @@ def _with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: Hal
     return facts
 
 
-def _rows_and_turns(
+def _rows_and_iterations(
     interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
     """The rows of a growing or shrinking interval, and the range of iterations that contain a row."""

@@ -22,7 +22,7 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.algebra.relax import bound_away, floor_by_number
+from archline.algebra.relax import bound_away, find_floor_by_number
 from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop, contiguous_dimension
@@ -149,7 +149,7 @@ class IndexSetSplitter:
     def cut(self, reference: Reference, rule: LoopSide | None) -> Reference:
         """Restrict a reference to a side of a loop; without a rule, only add the bounds of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
-        chain = tuple(self._loop(loop, rule, first) for loop in reference.chain)
+        chain = tuple(self._split_loop(loop, rule, first) for loop in reference.chain)
         facts = self.facts(reference.facts, rule, first)
         return replace(reference, chain=chain, facts=facts)
 
@@ -169,7 +169,7 @@ class IndexSetSplitter:
             self._facts[key] = facts, facts.with_bounds(extended)
         return self._facts[key][1]
 
-    def _loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
+    def _split_loop(self, loop: Loop, rule: LoopSide | None, first: str | None) -> Loop:
         """Restrict a loop to a side, cached so that references share the result."""
         key = loop, rule if rule is not None and rule.loop.variable in loop.inside.bounds else None
         if key not in self._loops:
@@ -201,7 +201,7 @@ def _relaxed_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Ch
     if chain not in chains:
         *outer, loop = chain
         before = _relaxed_chain(tuple(outer), facts, chains)
-        chains[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _counters(before)))
+        chains[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _loop_variables(before)))
     return chains[chain]
 
 
@@ -215,7 +215,7 @@ def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
 
 def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
     """Relax the subscripts along the row, except for the innermost loop; accesses become uncertain."""
-    around, along = _counters(chain[:-1]), contiguous_dimension(reference.array)
+    around, along = _loop_variables(chain[:-1]), contiguous_dimension(reference.array)
     place = list(reference.place)
     interval = place[along]
     if interval is not None:
@@ -224,13 +224,13 @@ def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
     return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
 
-def _counters(chain: Chain) -> Counters:
+def _loop_variables(chain: Chain) -> Counters:
     return frozenset(loop.variable for loop in chain)
 
 
 def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
     """Bound a value by an integer without floors of counters, from above if `upper`; else keep the value."""
-    bound = bound_away(value, lambda atom: floor_by_number(atom, counters), Facts(), upper)
+    bound = bound_away(value, lambda atom: find_floor_by_number(atom, counters), Facts(), upper)
     if bound is None or bound == value:
         return value
     if a.is_integral(bound):

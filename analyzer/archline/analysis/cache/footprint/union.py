@@ -7,7 +7,7 @@ from functools import cached_property
 
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, total
+from archline.algebra.polynomial import ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference, ReferenceFootprint
 from archline.analysis.cache.footprint.windows import (
     ROW,
@@ -18,8 +18,8 @@ from archline.analysis.cache.footprint.windows import (
     row_count_and_length,
     sum_row_lines,
 )
-from archline.ir.factored import FactoredProduct, largest_in, total_in
-from archline.ir.layout import ClosedInterval, interval_lines, placed_run
+from archline.ir.factored import FactoredProduct, max_over_loops, sum_over_loops
+from archline.ir.layout import ClosedInterval, aligned_interval_lines, interval_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
@@ -84,7 +84,7 @@ class GroupFootprint:
         return [(ROW, first, self.facts.maximum(first, last + 1), self.facts)]
 
     @cached_property
-    def _of_row(self) -> tuple[ClosedInterval, Facts]:
+    def _row_interval(self) -> tuple[ClosedInterval, Facts]:
         """The interval of a row, and the facts in it."""
         if self.by_row is None:
             return self.hull[contiguous_dimension(self._array)], self.facts
@@ -93,12 +93,12 @@ class GroupFootprint:
 
     @cached_property
     def _row(self) -> Poly:
-        interval, facts = self._of_row
+        interval, facts = self._row_interval
         counters = frozenset((ROW,)).union(*(reference.counters for reference in self.references))
         return interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
-    def _others(self) -> FactoredProduct:
+    def _free_row_count(self) -> FactoredProduct:
         """The number of rows of the bounding box, if the union is not known row by row."""
         if self.by_row is not None:
             return FactoredProduct()
@@ -109,29 +109,31 @@ class GroupFootprint:
     def count(self) -> FactoredProduct:
         """An upper bound on the lines of a window; references without row order are counted one by one."""
         if self._array.layout == "zmorton" or self._array.moves:
-            return FactoredProduct((total(reference.lines(self.depth).count.value for reference in self.references),))
-        return sum_row_lines(self._others.times(self._row), self._ranges)
+            return FactoredProduct(
+                (sum_polynomials(reference.lines(self.depth).count.value for reference in self.references),)
+            )
+        return sum_row_lines(self._free_row_count.times(self._row), self._ranges)
 
     @property
     def largest(self) -> FactoredProduct:
         """An upper bound on the lines of any window. Raises UnboundedError."""
-        return largest_in(self._placed, lambda: self.count, self.chain)
+        return max_over_loops(self._aligned_lines, lambda: self.count, self.chain)
 
     @property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
-        return total_in(self._placed, lambda: self.count, self.chain)
+        return sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
 
     @cached_property
-    def _placed(self) -> FactoredProduct | None:
+    def _aligned_lines(self) -> FactoredProduct | None:
         """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
         placed = self.by_row is not None and self.references[0].whole_lines
-        lines = placed_run(*self._of_row, self._array) if placed else None
+        lines = aligned_interval_lines(*self._row_interval, self._array) if placed else None
         return None if lines is None else exact_row_lines(FactoredProduct((lines,)), self._ranges)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Bound the number of rows of a window, and the lines of a row."""
-        return row_count_and_length(self._others, self._row, self._ranges)
+        return row_count_and_length(self._free_row_count, self._row, self._ranges)
 
     @cached_property
     def is_sliding_window(self) -> bool:

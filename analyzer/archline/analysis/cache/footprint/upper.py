@@ -25,9 +25,16 @@ from archline.analysis.cache.footprint.windows import (
     slope_of,
     sum_row_lines,
 )
-from archline.ir.factored import FactoredProduct, UnboundedError, factored_maximum, largest_in, most_in, total_in
-from archline.ir.layout import LINE, ClosedInterval, interval_lines, placed_run, stack_lines
-from archline.ir.shape import Shape, named, of_access, of_chain
+from archline.ir.factored import (
+    FactoredProduct,
+    UnboundedError,
+    factored_maximum,
+    max_in_loop,
+    max_over_loops,
+    sum_over_loops,
+)
+from archline.ir.layout import LINE, ClosedInterval, aligned_interval_lines, interval_lines, stack_lines
+from archline.ir.shape import Shape, access_shape, chain_shape, name_counters
 from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguous_dimension
 from archline.records import field, memoised, record
 
@@ -89,10 +96,10 @@ class Reference:
     @cached_property
     def shape(self) -> Shape:
         """A key of everything that line counts depend on, with loop variables named by their depths."""
-        names = named(self.chain)
-        accesses = tuple(of_access(access, names) for access in self.accesses)
+        names = name_counters(self.chain)
+        accesses = tuple(access_shape(access, names) for access in self.accesses)
         place = tuple(ends and (ends[0].substitute(names), ends[1].substitute(names)) for ends in self.place)
-        return of_chain(self.chain, self.facts), accesses, place, self.whole_lines
+        return chain_shape(self.chain, self.facts), accesses, place, self.whole_lines
 
     @cached_property
     def in_order(self) -> tuple[tuple[int, ...], ...]:
@@ -107,9 +114,9 @@ class Reference:
     @memoised
     def hull(self, depth: int) -> tuple[ClosedInterval, ...]:
         """Return the smallest known box around the elements that a window touches."""
-        return tuple(self._hull(depth))
+        return tuple(self._hull_intervals(depth))
 
-    def _hull(self, depth: int) -> Iterator[ClosedInterval]:
+    def _hull_intervals(self, depth: int) -> Iterator[ClosedInterval]:
         whole = [(ZERO, extent - 1) for extent in self.array.extents]
         if depth == len(self.chain):
             yield from (own or everything for own, everything in zip(self.place, whole, strict=True))
@@ -117,7 +124,7 @@ class Reference:
         loop = self.chain[depth]
         for (lo, hi), everything in zip(self.hull(depth + 1), whole, strict=True):
             try:
-                yield -most_in(-lo, loop, loop.facts), most_in(hi, loop, loop.facts)
+                yield -max_in_loop(-lo, loop, loop.facts), max_in_loop(hi, loop, loop.facts)
             except UnboundedError:
                 yield everything
 
@@ -181,7 +188,7 @@ class ReferenceFootprint:
         facts = self.reference.around(self.depth)
         result = []
         for loop in self._rows:
-            lo, hi = self._ends((loop.lo, loop.hi), facts)
+            lo, hi = self._extend_interval((loop.lo, loop.hi), facts)
             result.append((loop.variable, lo, facts.maximum(lo, hi), facts))
             facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return result
@@ -194,7 +201,7 @@ class ReferenceFootprint:
             facts = facts.with_symbol(name, (lo,), (hi - 1,))
         return facts
 
-    def _ends(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
+    def _extend_interval(self, ends: ClosedInterval, facts: Facts) -> ClosedInterval:
         """Extend an interval over all iterations of the loops that determine no row."""
         lo, hi = ends
         for loop in reversed(self._other_loops):
@@ -233,7 +240,7 @@ class ReferenceFootprint:
         for interval, extent in zip(self.reference.place, self.reference.array.extents, strict=True):
             whole = ZERO, extent - 1
             try:
-                result.append(whole if interval is None else self._ends(interval, self.facts))
+                result.append(whole if interval is None else self._extend_interval(interval, self.facts))
             except UnboundedError:
                 result.append(whole)
         return tuple(result)
@@ -292,9 +299,9 @@ class ReferenceFootprint:
         if not self._inner and self.reference.is_free:
             return FactoredProduct()
         if array.moves:
-            return FactoredProduct((self._anywhere_on_stack(),))
+            return FactoredProduct((self._max_stack_lines(),))
         if array.layout == "zmorton":
-            return FactoredProduct((self._in_square(),))
+            return FactoredProduct((self._zmorton_lines(),))
         return self._free_row_count.times(self._interval_lines(self.box[contiguous_dimension(array)]))
 
     @cached_property
@@ -317,7 +324,7 @@ class ReferenceFootprint:
             or (not self.reference.whole_lines and self._has_unit_stride(subscripts, MAX_SHORT_STRIDE))
         ):
             return lines
-        return self.facts.minimum(lines, self._distinct(subscripts))
+        return self.facts.minimum(lines, self._distinct_values(subscripts))
 
     def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
         if self._is_picked(dimension):
@@ -326,30 +333,30 @@ class ReferenceFootprint:
         subscripts = self.reference.place[dimension]
         if subscripts is None or self._has_unit_stride(subscripts):
             return width
-        return self.facts.minimum(width, self._distinct(subscripts))
+        return self.facts.minimum(width, self._distinct_values(subscripts))
 
-    def _distinct(self, interval: ClosedInterval) -> Poly:
+    def _distinct_values(self, interval: ClosedInterval) -> Poly:
         """Bound the distinct values of an interval of subscripts that loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
         for loop in reversed(self._other_loops):
             if loop.variable in moving:
-                count = count * self._counters(loop, moving)
+                count = count * self._counter_values(loop, moving)
             if loop.variable in count.names:
-                count = most_in(count, loop, _joined_facts(loop.facts, self.facts))
+                count = max_in_loop(count, loop, _joined_facts(loop.facts, self.facts))
         return count
 
-    def _counters(self, loop: Loop, fixed: frozenset[str]) -> Poly:
+    def _counter_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
         """Bound the values of a loop variable, over all iterations of loops that are not fixed."""
         lo, hi = loop.lo, loop.hi
         for moving_loop in reversed(self._other_loops):
             if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:
                 joined = _joined_facts(moving_loop.facts, self.facts)
-                lo, hi = -most_in(-lo, moving_loop, joined), most_in(hi, moving_loop, joined)
+                lo, hi = -max_in_loop(-lo, moving_loop, joined), max_in_loop(hi, moving_loop, joined)
         # Facts inside a loop imply nonnegative trip counts only if the loop is entered.
         return self.facts.positive_part(hi - lo)
 
-    def _in_square(self) -> Poly:
+    def _zmorton_lines(self) -> Poly:
         """Bound the lines of a box in Z-Morton order by its elements and the enclosing square's lines.
 
         A part of a square is not in Z-Morton order itself.
@@ -362,11 +369,11 @@ class ReferenceFootprint:
             return elements
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
-    def _anywhere_on_stack(self) -> Poly:
+    def _max_stack_lines(self) -> Poly:
         """Bound the lines from the bottom of the stack to the end of a local array."""
         value = stack_lines(self.reference.array)
         for loop in reversed(self._inner):
-            value = most_in(value, loop, _joined_facts(loop.facts, self.facts))
+            value = max_in_loop(value, loop, _joined_facts(loop.facts, self.facts))
         # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
@@ -385,55 +392,57 @@ class ReferenceFootprint:
         return sum_row_lines(self.per_row, self.ranges)
 
     @cached_property
-    def _visited(self) -> FactoredProduct | None:
+    def _lines_by_iterations(self) -> FactoredProduct | None:
         """A bound that counts iterations as rows, if the data decides their number; None if it does not."""
         if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
             return None
         total = self.per_row
         for loop, (name, lo, hi, facts) in zip(reversed(self._rows), reversed(self.ranges), strict=True):
             if loop.trips == loop.hi - loop.lo:
-                total = total.summed(name, lo, hi, facts)
+                total = total.bound_sum(name, lo, hi, facts)
             else:
                 largest = FactoredProduct(tuple(factored_maximum(f, name, lo, hi, facts) for f in total.factors))
-                total = largest.times(self._iterations(loop))
+                total = largest.times(self._row_loop_iterations(loop))
         return total
 
-    def _iterations(self, last: Loop) -> Poly:
+    def _row_loop_iterations(self, last: Loop) -> Poly:
         """Bound the iterations of a row loop, in terms of the variables of row loops around it."""
         count = last.trips
         for loop in reversed(self._inner[: self._inner.index(last)]):
             if id(loop) in map(id, self._other_loops):
-                count = most_in(count, loop, _joined_facts(loop.facts, self.facts)) * loop.trips
+                count = max_in_loop(count, loop, _joined_facts(loop.facts, self.facts)) * loop.trips
         return count
 
     @cached_property
     def largest(self) -> FactoredProduct:
         """An upper bound on the lines of any window. Raises UnboundedError."""
-        exact = self._placed if self.row_loops else None
-        return self._or_visited(
-            largest_in(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
+        exact = self._aligned_lines if self.row_loops else None
+        return self._lesser_by_iterations(
+            max_over_loops(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
         )
 
     @cached_property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
-        total = total_in(self._placed, lambda: self.count, self.chain)
-        return self._or_visited(total, lambda bound: bound.over(self.chain))
+        total = sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
+        return self._lesser_by_iterations(total, lambda bound: bound.over(self.chain))
 
-    def _or_visited(self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]) -> FactoredProduct:
+    def _lesser_by_iterations(
+        self, found: FactoredProduct, way: Callable[[FactoredProduct], FactoredProduct]
+    ) -> FactoredProduct:
         """Take the lesser of a bound and the one by iterations, mapped by `way`."""
         with suppress(UnboundedError):
-            if self._visited is not None:
-                return found.or_less(way(self._visited), self.reference.facts)
+            if self._lines_by_iterations is not None:
+                return found.or_less(way(self._lines_by_iterations), self.reference.facts)
         return found
 
     @cached_property
-    def _placed(self) -> FactoredProduct | None:
+    def _aligned_lines(self) -> FactoredProduct | None:
         """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton" or not self._is_dense or not self.reference.whole_lines:
             return None
-        lines = placed_run(self.box[contiguous_dimension(array)], self.facts, array)
+        lines = aligned_interval_lines(self.box[contiguous_dimension(array)], self.facts, array)
         return None if lines is None else exact_row_lines(self._free_row_count.times(lines), self.ranges)
 
     # Sliding
@@ -444,7 +453,7 @@ class ReferenceFootprint:
         if self.depth == 0 or (free and not self.reference.is_picked(self.depth - 1)):
             return False
         loop = self.reference.chain[self.depth - 1]
-        if not self._depends(loop):
+        if not self._varies_with(loop):
             return True
         if not self._is_dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
             return False
@@ -479,7 +488,7 @@ class ReferenceFootprint:
             assert interval is not None
             yield loop, interval
 
-    def _depends(self, loop: Loop) -> bool:
+    def _varies_with(self, loop: Loop) -> bool:
         """Test whether the window differs for each value of a loop's variable."""
         mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
         for inner in self._inner:

@@ -9,7 +9,7 @@ from itertools import product
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
-from archline.algebra.maximise import direction
+from archline.algebra.maximise import find_direction
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.sums.summation import UnresolvedError
 from archline.ir.factored import FactoredProduct, factored_maximum
@@ -17,8 +17,8 @@ from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop
 from archline.records import field, memoised, record
 
-MAX_SPOTS = 6
-OF_DATA = a.Offset, a.Gap, a.Data
+MAX_BOXES = 6
+DATA_ATOM_TYPES = a.Offset, a.Gap, a.Data
 HalfOpenInterval = tuple[Poly, Poly]
 """The first subscript, and the one after the last."""
 ROW = "row "
@@ -102,7 +102,7 @@ def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Ha
             result[box] = max(width, result.get(box, 0))
     order = sorted(result, key=lambda box: -result[box])
     widest = max(result.values())
-    return order[:MAX_SPOTS] if widest == 1 else [box for box in order if result[box] > 1][:MAX_SPOTS]
+    return order[:MAX_BOXES] if widest == 1 else [box for box in order if result[box] > 1][:MAX_BOXES]
 
 
 def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
@@ -135,7 +135,7 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
     whole = _chained_interval(low, high, turn, facts)
     if whole is not None:
         return whole
-    (still, starts), (stops, ends) = _still_and_moving(low, turn, True), _still_and_moving(high, turn, False)
+    (still, starts), (stops, ends) = _constant_and_moving(low, turn, True), _constant_and_moving(high, turn, False)
     if not starts or not ends or not (still or stops):
         return None
     whole = _chained_interval(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
@@ -144,9 +144,9 @@ def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpe
     return reduce(facts.maximum, still, whole[0]), reduce(facts.minimum, stops, whole[1])
 
 
-def _still_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
+def _constant_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
     """Split the operands of a maximum or minimum into those constant in the loop and others."""
-    values = a.options(end, greatest)
+    values = a.split_extremum(end, greatest)
     moving = [value for value in values if turn.variable in value.names]
     return [value for value in values if value not in moving], moving
 
@@ -181,34 +181,36 @@ def slope_of(value: Poly, name: str) -> Poly | None:
 
 def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
     """Find amounts without max or min whose nonnegativity implies that of the value; empty if it is proved."""
-    return next(iter(ways_at_least_zero(value, facts)), (value,))
+    return next(iter(nonnegativity_conditions(value, facts)), (value,))
 
 
-def ways_at_least_zero(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
+def nonnegativity_conditions(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
     """Yield sets of amounts; if all of one set are nonnegative, so is the value, and vice versa."""
     if facts.nonnegative(value):
         yield ()
         return
-    least = a.options(value, False)
+    least = a.split_extremum(value, False)
     if len(least) > 1:
-        yield from ways_all_at_least_zero(least, facts)
+        yield from joint_nonnegativity_conditions(least, facts)
         return
-    for option in reversed(a.options(value, True)):
+    for option in reversed(a.split_extremum(value, True)):
         if option == value:
             yield (value,)
         elif not facts.positive(-option):
-            yield from ways_at_least_zero(option, facts)
+            yield from nonnegativity_conditions(option, facts)
 
 
-def ways_all_at_least_zero(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
+def joint_nonnegativity_conditions(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
     """Yield sets of amounts that together make all of several values nonnegative."""
-    for parts in product(*(tuple(ways_at_least_zero(value, facts)) for value in values)):
+    for parts in product(*(tuple(nonnegativity_conditions(value, facts)) for value in values)):
         yield tuple(dict.fromkeys(amount for part in parts for amount in part))
 
 
-def is_known(value: Poly) -> bool:
+def is_data_independent(value: Poly) -> bool:
     """Test whether sizes determine a value: no entry of an array occurs in it."""
-    return all(not isinstance(atom, OF_DATA) and all(map(is_known, atom.parts)) for atom in value.atoms())
+    return all(
+        not isinstance(atom, DATA_ATOM_TYPES) and all(map(is_data_independent, atom.parts)) for atom in value.atoms()
+    )
 
 
 @record(eq=False)
@@ -226,7 +228,7 @@ Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
 def sum_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct:
     """Bound the lines of all rows from above."""
     for name, lo, hi, facts in reversed(ranges):
-        lines = lines.summed(name, lo, hi, facts)
+        lines = lines.bound_sum(name, lo, hi, facts)
     return lines
 
 
@@ -252,4 +254,4 @@ def is_monotone(value: Poly, loop: Loop, facts: Facts) -> bool:
     if loop.variable not in value.names:
         return True
     inside = facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 1,))
-    return direction(value, loop.variable, loop.hi, inside) is not None
+    return find_direction(value, loop.variable, loop.hi, inside) is not None

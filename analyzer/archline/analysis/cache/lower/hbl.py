@@ -30,7 +30,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
 from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
 from archline.records import memoised, record
 
@@ -128,13 +128,15 @@ def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: 
     return best
 
 
-def any_order(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
+def any_schedule_bound(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
     """Derive the HBL bound of all bodies whose projections cover all loop variables."""
-    found = [body for chain, own in bodies_in(nodes) if (body := _body_iteration_space(chain, own, facts)) is not None]
+    found = [
+        body for chain, own in certain_nests(nodes) if (body := _body_iteration_space(chain, own, facts)) is not None
+    ]
     return HblBound(tuple(found))
 
 
-def bodies_in(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
+def certain_nests(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """Yield each loop nest with the accesses that all its iterations are certain to make."""
     certain = ((access, chain) for access, chain in iter_accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
@@ -152,14 +154,14 @@ def touches_memory(nodes: tuple[Node, ...]) -> bool:
 
 
 def _body_iteration_space(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
-    decided = decided_by(chain)
+    decided = tiling_loops(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     seen = {
         (access.array, access.place): _determined_loops(access, chain, decided)
         for access in own
         if not access.array.local
     }
-    return hbl_iteration_space(seen, free, iterations_of(chain), facts)
+    return hbl_iteration_space(seen, free, count_iterations(chain), facts)
 
 
 def hbl_iteration_space(
@@ -178,7 +180,7 @@ def hbl_iteration_space(
     return IterationSpace(facts.restore(facts.simplify(iterations)), exponents, times)
 
 
-def iterations_of(chain: Chain) -> Poly | None:
+def count_iterations(chain: Chain) -> Poly | None:
     """Count the iterations of a loop nest; None without a closed form."""
     total = ONE
     try:
@@ -186,10 +188,10 @@ def iterations_of(chain: Chain) -> Poly | None:
             total = sum_over(a.as_gaps(total), loop.variable, loop.lo, loop.hi, loop.facts)
     except (UnresolvedError, TooComplexError):
         return None
-    return total if is_known(total) else None
+    return total if is_data_independent(total) else None
 
 
-def decided_by(chain: Chain) -> dict[int, int]:
+def tiling_loops(chain: Chain) -> dict[int, int]:
     """Map each loop whose ranges are consecutive over the iterations of an outer loop to that outer loop."""
     result: dict[int, int] = {}
     for inner, loop in enumerate(chain):

@@ -34,21 +34,21 @@ from archline.algebra.prove.prover import never_negative
 from archline.analysis.cache.lower.hbl import (
     HblBound,
     IterationSpace,
-    any_order,
-    bodies_in,
-    decided_by,
+    any_schedule_bound,
+    certain_nests,
+    count_iterations,
     hbl_iteration_space,
-    iterations_of,
+    tiling_loops,
     touches_memory,
 )
 from archline.analysis.cache.summaries.must_access import MustAccess, must_access
 from archline.ir.layout import ClosedInterval
-from archline.ir.recursive import OneLevel, TooManyPathsError, enumerate_paths, recurses
+from archline.ir.recursive import OneLevel, TooManyPathsError, contains_recursive_call, enumerate_paths
 from archline.ir.recursive import RecursiveBody as Called
 from archline.ir.recursive import lower_recursive_body as body_of
 from archline.ir.tree import Access, Array, Chain, Loop, Node, RecursiveCall, UntracedError, View
 from archline.language import syntax as s
-from archline.language.call_graph import component
+from archline.language.call_graph import find_component
 from archline.language.model import Module
 from archline.records import memoised, record, replace
 
@@ -89,7 +89,7 @@ class IterationFamily:
         pairs = zip(self.maps, other.maps, strict=False)
         return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
 
-    def with_(self, other: IterationFamily) -> IterationFamily:
+    def joined_with(self, other: IterationFamily) -> IterationFamily:
         """Add iterations that see the same elements at other coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
@@ -118,7 +118,7 @@ class EmbeddedIterations:
         )
 
 
-def seen_by(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
+def build_access_map(access: Access, chain: Chain, coordinates: Mapping[int, int]) -> AccessMap:
     """Build the access map of an access; `coordinates` maps the depth of a loop to its coordinate."""
     result = {}
     for dimension, subscript in enumerate(access.place):
@@ -178,7 +178,7 @@ def _shifts_of_element(
 ) -> dict[int, list[_Shift]] | None:
     """Find the shifts of an element's coordinates, if the call sees that element; else None."""
     view = call.views.get(seen.array.name)
-    if view is None or not in_its_place(view, access_map.array):
+    if view is None or not is_part_in_place(view, access_map.array):
         return None
     result: dict[int, list[_Shift]] = {}
     for dimension, (coordinate, off) in access_map.coordinates.items():
@@ -190,7 +190,7 @@ def _shifts_of_element(
     return result
 
 
-def in_its_place(view: View, array: Array) -> bool:
+def is_part_in_place(view: View, array: Array) -> bool:
     """Test whether a view is a part of an array with the same axes."""
     return view.array is array and view.exact and view.axes == identity_axes(array)
 
@@ -248,7 +248,7 @@ def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None =
 
 # Paths through a body
 def _body_paths(module: Module, body: Called) -> list[_Path]:
-    if len(circle := component(module, body.algorithm)) > 1:
+    if len(circle := find_component(module, body.algorithm)) > 1:
         raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` are mutually recursive")
     try:
         every = enumerate_paths(body.nodes)
@@ -258,7 +258,7 @@ def _body_paths(module: Module, body: Called) -> list[_Path]:
 
 
 def _body_path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
-    if any(isinstance(node, Loop) and recurses(node) for node in nodes):
+    if any(isinstance(node, Loop) and contains_recursive_call(node) for node in nodes):
         raise NoBoxesError("recursive calls inside a loop")
     calls = tuple(node for node in nodes if isinstance(node, RecursiveCall))
     return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, RecursiveCall)))
@@ -277,13 +277,13 @@ class _FamilyTable:
 
     def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
         """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if none are known."""
-        if component(self.module, body.algorithm):
-            yield from (family.body for family in self._of(body, paths))
+        if find_component(self.module, body.algorithm):
+            yield from (family.body for family in self._derive_families(body, paths))
             return
         if len(paths) != 1:
             raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has several paths")
         facts = body.scope.facts
-        spaces = list(any_order(paths[0].nodes, facts).bodies)
+        spaces = list(any_schedule_bound(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
             given = (_space_in_caller(call, family, facts) for family in self.of(call.target))
             spaces += [space for space in given if space is not None]
@@ -296,11 +296,11 @@ class _FamilyTable:
         """Return the families of a callee; empty if they are not known."""
         try:
             body = body_of(self.module, algorithm, OneLevel())
-            return tuple(self._of(body, _body_paths(self.module, body)))
+            return tuple(self._derive_families(body, _body_paths(self.module, body)))
         except (NoBoxesError, UntracedError, TooComplexError):
             return ()
 
-    def _of(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
+    def _derive_families(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
         leaves = [path for path in paths if not _calls_itself(path, body)]
         if len(leaves) != 1:
             raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls")
@@ -310,7 +310,7 @@ class _FamilyTable:
             for number, family in enumerate(choices):
                 try:
                     for path in paths:
-                        self._check(path, family, body)
+                        self._require_disjoint_cover(path, family, body)
                 except NoBoxesError as why:
                     problem = problem if number else why
                 else:
@@ -320,7 +320,7 @@ class _FamilyTable:
             raise problem
         return result
 
-    def _check(self, path: _Path, caller: IterationFamily, body: Called) -> None:
+    def _require_disjoint_cover(self, path: _Path, caller: IterationFamily, body: Called) -> None:
         """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
         if not _calls_itself(path, body):
             return
@@ -362,7 +362,7 @@ def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
     """Return the start of the part that a call receives. Raises NoBoxesError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
-    if view is None or view.array is not array or not in_its_place(replace(view, exact=True), array):
+    if view is None or view.array is not array or not is_part_in_place(replace(view, exact=True), array):
         raise NoBoxesError(f"the call in line {line} does not pass a part of `{array.name}` in the same position")
     start = view.starts[dimension]
     if start is None or not view.exact:
@@ -381,20 +381,20 @@ class _Leaf:
     chains: tuple[Chain, ...]
     family: IterationFamily
 
-    def with_(self, other: _Leaf) -> _Leaf:
-        return _Leaf((*self.chains, *other.chains), self.family.with_(other.family))
+    def joined_with(self, other: _Leaf) -> _Leaf:
+        return _Leaf((*self.chains, *other.chains), self.family.joined_with(other.family))
 
 
 def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """List the families of a base case: for each nest, or several joined ones, alternatives in order of preference."""
     result: list[list[_Leaf]] = []
-    for chain, own in bodies_in(nodes):
+    for chain, own in certain_nests(nodes):
         choices = [leaf for some in _array_subsets(own) if (leaf := _leaf_of_nest(chain, some, facts)) is not None]
-        beside = next((place for place, known in enumerate(result) if _go_together(known, choices)), None)
+        beside = next((place for place, known in enumerate(result) if _can_join_leaves(known, choices)), None)
         if beside is None:
             result.append(choices)
         else:
-            result[beside] = [one.with_(other) for one, other in zip(result[beside], choices, strict=True)]
+            result[beside] = [one.joined_with(other) for one, other in zip(result[beside], choices, strict=True)]
     return [[leaf.family for leaf in choices] for choices in result if choices]
 
 
@@ -406,14 +406,16 @@ def _array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
 
 
 def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
-    decided = decided_by(chain)
+    decided = tiling_loops(chain)
     free = [place for place in range(len(chain)) if place not in decided.values()]
     coordinates = {place: number for number, place in enumerate(free)}
     access_maps = {
-        (access.array, access.place): seen_by(access, chain, coordinates) for access in own if not access.array.local
+        (access.array, access.place): build_access_map(access, chain, coordinates)
+        for access in own
+        if not access.array.local
     }
     determined = {key: access_map.determined for key, access_map in access_maps.items()}
-    body = hbl_iteration_space(determined, range(len(free)), iterations_of(chain), facts)
+    body = hbl_iteration_space(determined, range(len(free)), count_iterations(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
@@ -422,7 +424,7 @@ def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | 
     return _Leaf((chain,), IterationFamily(IterationSpace(body.iterations, exponents, times), maps, len(free)))
 
 
-def _go_together(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
+def _can_join_leaves(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
     """Test whether nests see the same elements and have no iteration in common."""
     return len(some) == len(others) and all(
         first.family.sees_same_elements(second.family)

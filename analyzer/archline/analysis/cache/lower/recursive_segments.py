@@ -23,16 +23,16 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import WindowLoop, with_loop_bounds
 from archline.analysis.cache.summaries.must_access import FollowedBody, MustAccess
-from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, part_of
+from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, claimed_part
 from archline.expr.intervals import EvaluationError
-from archline.ir.recursive import recurses
+from archline.ir.recursive import contains_recursive_call
 from archline.ir.tree import Array, Loop, Node, RecursiveCall, View, contiguous_dimension, iter_accesses
 from archline.language import syntax as s
 from archline.records import memoised, record
 
 MAX_STATES = 20_000
 """The maximum number of calls of different sizes that are cut into windows."""
-MAX_TURNS = 64
+MAX_EVALUATED_ITERATIONS = 64
 """The maximum number of iterations that are evaluated one by one, if they differ."""
 Sizes = Mapping[str, int]
 
@@ -159,33 +159,33 @@ class _SegmentEvaluator:
                 return self._lines_not_cached(ready.amounts_by_array, sizes, apart)
             # A call inside a call of the same sizes does not occur in a run that ends.
             self._known[key] = 0
-            self._known[key] = self._of_call(ready, sizes, apart)
+            self._known[key] = self._call_misses(ready, sizes, apart)
         return self._known[key]
 
-    def _of_call(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
+    def _call_misses(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
         uncached = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
         if ready.touched and not uncached:
             # The regions of the call fit in the cache: windows inside it gain little.
             return 0
         taken = [steps for known, steps in ready.ways if all(_may_hold(condition, sizes) for condition in known)]
-        return max(uncached, min((self._sum(steps, sizes, apart) for steps in taken), default=0))
+        return max(uncached, min((self._sum_steps(steps, sizes, apart) for steps in taken), default=0))
 
     def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
         """Count the lines of a window that are not in the cache."""
-        counts = [max(self._at(amount, point) for amount in group) for group in amounts if group]
+        counts = [max(self._count_amount(amount, point) for amount in group) for group in amounts if group]
         lines, words = sum(lines for lines, _ in counts), sum(words for _, words in counts)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
 
-    def _at(self, amount: TouchedAmount, point: Sizes) -> tuple[int, int]:
+    def _count_amount(self, amount: TouchedAmount, point: Sizes) -> tuple[int, int]:
         try:
             return amount.at(point, self.line)
         except EvaluationError:
             return 0, 0
 
-    def _sum(self, steps: Sequence[Step], point: Sizes, apart: bool) -> int:
-        return sum(self._step(step, point, apart) for step in steps)
+    def _sum_steps(self, steps: Sequence[Step], point: Sizes, apart: bool) -> int:
+        return sum(self._step_misses(step, point, apart) for step in steps)
 
-    def _step(self, step: Step, point: Sizes, apart: bool) -> int:
+    def _step_misses(self, step: Step, point: Sizes, apart: bool) -> int:
         match step:
             case TouchedPart(ways=ways):
                 return max(self._lines_not_cached(way, point, apart) for way in ways)
@@ -204,9 +204,9 @@ class _SegmentEvaluator:
         except EvaluationError:
             return 0
         if step.alike:
-            return max(0, hi - lo) * self._sum(step.steps, point, apart)
-        turns = range(lo, min(hi, lo + MAX_TURNS))
-        return sum(self._sum(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
+            return max(0, hi - lo) * self._sum_steps(step.steps, point, apart)
+        turns = range(lo, min(hi, lo + MAX_EVALUATED_ITERATIONS))
+        return sum(self._sum_steps(step.steps, {**point, step.variable: turn}, apart) for turn in turns)
 
 
 def _may_hold(value: Poly, point: Sizes) -> bool:
@@ -233,14 +233,14 @@ class _CompiledBody:
     @cached_property
     def touched(self) -> tuple[TouchedAmount, ...]:
         """The must-access amounts of the arrays."""
-        return tuple(starmap(self._claimed, self.filled.touched(self.algorithm)))
+        return tuple(starmap(self._claimed_amount, self.filled.touched(self.algorithm)))
 
     @cached_property
     def amounts_by_array(self) -> tuple[Group, ...]:
         """Amounts of `touched`, grouped by parts that share no line."""
         return tuple((amount,) for amount in self.touched)
 
-    def _claimed(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
+    def _claimed_amount(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
         extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
@@ -251,14 +251,17 @@ class _CompiledBody:
         """The conditions and the steps of each path."""
         restore = self.body.facts.restore
         return [
-            (tuple(map(restore, conditions)), tuple(self._steps(nodes, self.body.path_facts(conditions).refined)))
+            (
+                tuple(map(restore, conditions)),
+                tuple(self._compile_steps(nodes, self.body.path_facts(conditions).refined)),
+            )
             for conditions, nodes in self.body.ways
         ]
 
-    def _steps(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Step]:
+    def _compile_steps(self, nodes: Sequence[Node], facts: Facts) -> Iterator[Step]:
         restore, between = self.body.facts.restore, list[Node]()
         for node in nodes:
-            if not recurses(node):
+            if not contains_recursive_call(node):
                 between.append(node)
                 continue
             yield from self._straight_line_part(between, facts)
@@ -271,7 +274,7 @@ class _CompiledBody:
                         yield CallStep(target, known, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
                     inside = with_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
-                    steps = tuple(self._steps(body, inside))
+                    steps = tuple(self._compile_steps(body, inside))
                     alike = not any(_depends_on(step, variable) for step in steps)
                     yield LoopStep(variable, restore(lo), restore(hi), steps, alike)
                 case _:
@@ -319,7 +322,9 @@ def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
 def _parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
     """Test whether two parts of an array share no row; False if only no word, None if neither is known."""
     everything = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
-    boxes = [part.box for view, claim in zip((left, right), everything, strict=True) for part in part_of(view, claim)]
+    boxes = [
+        part.box for view, claim in zip((left, right), everything, strict=True) for part in claimed_part(view, claim)
+    ]
     if len(boxes) < 2:
         return None
     apart = [

@@ -20,7 +20,7 @@ from functools import cached_property
 from math import ceil
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError, late
+from archline.algebra.effort import TooComplexError, is_out_of_time
 from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -32,20 +32,20 @@ from archline.analysis.cache.footprint.windows import (
     WindowLoop,
     WindowSet,
     certain_accesses,
-    is_known,
+    is_data_independent,
     union,
     with_loop_bounds,
 )
-from archline.analysis.cache.lower.hbl import HblBound, any_order
+from archline.analysis.cache.lower.hbl import HblBound, any_schedule_bound
 from archline.analysis.cache.samples import SampledAmounts
 from archline.expr.intervals import EvaluationError
 from archline.ir.layout import LINE, WORDS
-from archline.ir.shape import Shape, of_nest
+from archline.ir.shape import Shape, nest_shape
 from archline.ir.tree import Access, Array, Chain, Loop, Node, contiguous_dimension, iter_accesses, writes_only
 from archline.records import field, record, replace
 
 
-def in_turn(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
+def distinct_row_accesses(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
     """Select accesses of each iteration of the last loop to different arrays, or to rows that never coincide.
 
     `facts` hold in each iteration.
@@ -53,12 +53,12 @@ def in_turn(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -
     chosen: list[Access] = []
     for access, around in found:
         always = around == chain and access.certain and not access.when and access.array.aligned
-        if always and all(_never_same(access, each, chain[-1], facts) for each in chosen):
+        if always and all(_never_coincide(access, each, chain[-1], facts) for each in chosen):
             chosen.append(access)
     return chosen
 
 
-def _never_same(access: Access, chosen: Access, loop: Loop, facts: Facts) -> bool:
+def _never_coincide(access: Access, chosen: Access, loop: Loop, facts: Facts) -> bool:
     array = access.array
     if array is not chosen.array:
         # Local arrays may lie in the same place, one after the other.
@@ -69,7 +69,7 @@ def _never_same(access: Access, chosen: Access, loop: Loop, facts: Facts) -> boo
         if first is None or second is None or dimension == contiguous_dimension(array):
             continue
         # If one subscript does not move, a difference proved for one iteration holds for any two.
-        if loop.variable in first.names & second.names or not is_known(first - second):
+        if loop.variable in first.names & second.names or not is_data_independent(first - second):
             continue
         if facts.nonnegative(first - second - 1) or facts.nonnegative(second - first - 1):
             return True
@@ -78,7 +78,7 @@ def _never_same(access: Access, chosen: Access, loop: Loop, facts: Facts) -> boo
 
 GROUP, FROM, TO = "group ", "from ", "to "
 """Symbols that no program has: iterations in a group, and the part of the outermost loop that counts."""
-APART = 4
+POINT_STEP = 4
 """Bounds are compared at each point with a multiple of this number, from small sizes to large ones."""
 MAX_BITS = 128
 """For trip counts of more bits fewer group sizes are tried."""
@@ -138,9 +138,11 @@ class WindowTree:
             yield from branch.all_families()
 
 
-def windows_of(nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool) -> WindowTree:
+def build_window_tree(
+    nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], writes: bool
+) -> WindowTree:
     """Build the windows of a program, with the bounds that are best at some point."""
-    return _WindowTreeBuilder(facts, points[::APART], list(iter_accesses(nodes)), writes).build(nodes)
+    return _WindowTreeBuilder(facts, points[::POINT_STEP], list(iter_accesses(nodes)), writes).build(nodes)
 
 
 @record(eq=False)
@@ -153,29 +155,31 @@ class _WindowTreeBuilder:
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
         certain = certain_accesses(pair for pair in self.every if pair[0].written or not self.writes)
-        whole = self._family(_WindowKind("the run", (), (), 0), certain, False)
-        return WindowTree(() if whole is None else (whole,), self._branches(nodes, (), certain))
+        whole = self._build_family(_WindowKind("the run", (), (), 0), certain, False)
+        return WindowTree(() if whole is None else (whole,), self._build_branches(nodes, (), certain))
 
-    def _branches(self, nodes: tuple[Node, ...], chain: Chain, found: list[CertainAccess]) -> tuple[WindowTree, ...]:
+    def _build_branches(
+        self, nodes: tuple[Node, ...], chain: Chain, found: list[CertainAccess]
+    ) -> tuple[WindowTree, ...]:
         loops = [node for node in nodes if isinstance(node, Loop)]
         branches = []
         for loop in loops:
             inside = (*chain, loop)
             accesses = [spot for spot in found if len(spot.chain) >= len(inside) and spot.chain[len(chain)] is loop]
             if accesses:
-                branches.append(self._tree(inside, accesses, len(nodes) > 1))
+                branches.append(self._build_tree(inside, accesses, len(nodes) > 1))
         return tuple(branches)
 
-    def _tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
+    def _build_tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
         """Build the windows of the last loop and those in it, once for equal calls in sequence."""
         *around, loop = chain
-        shape = (siblings, *of_nest(loop, tuple(around), self.facts)) if siblings else (loop,)
+        shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
-            families = tuple(self._of_loop(chain, found, siblings))
-            self._trees[shape] = WindowTree(families, self._branches(loop.body, chain, found))
+            families = tuple(self._loop_families(chain, found, siblings))
+            self._trees[shape] = WindowTree(families, self._build_branches(loop.body, chain, found))
         return self._trees[shape]
 
-    def _of_loop(self, chain: Chain, accesses: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
+    def _loop_families(self, chain: Chain, accesses: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
         """Yield groups of iterations, single iterations, and whole executions, if these differ."""
         *around, loop = chain
         outside = tuple(WindowLoop(outer_loop.variable, outer_loop.lo, outer_loop.hi) for outer_loop in around)
@@ -194,18 +198,18 @@ class _WindowTreeBuilder:
             kinds.append(_WindowKind(f"each iteration of {loop.name}", (*outside, turn), (), depth, None, uneven))
         if siblings and not steady:
             kinds.append(_WindowKind(f"each run of {loop.name}", outside, (turn,), depth, None, False))
-        for kind in kinds if not late() else ():
+        for kind in kinds if not is_out_of_time() else ():
             cut = kind.uneven if not outside else _varies_between_iterations(chain[0], accesses, 1)
-            family = self._family(kind, accesses, cut)
+            family = self._build_family(kind, accesses, cut)
             if family is not None:
                 yield family
-        if not late():
-            yield from self._in_turn(chain, WindowSet(self.facts, (*outside, turn), (), depth))
+        if not is_out_of_time():
+            yield from self._alternating_families(chain, WindowSet(self.facts, (*outside, turn), (), depth))
 
-    def _in_turn(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
+    def _alternating_families(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
         """Yield windows of k - 1 accesses to k rows in turn, in each execution of the loop."""
         accesses = sorted(self.every, key=lambda pair: not pair[0].written)
-        rows = in_turn(accesses, chain, windows.loop_facts(windows.outer))
+        rows = distinct_row_accesses(accesses, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
         if len(rows) < 2 or not counted:
             return
@@ -214,15 +218,15 @@ class _WindowTreeBuilder:
         for iterations in SampledAmounts(self.facts, self.points, {}).best(turns)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # Before the first window of a run any line was accessed, and the last window has fewer accesses.
-                runs = self._count(replace(windows, outer=windows.outer[:-1]))
+                runs = self._count_windows(replace(windows, outer=windows.outer[:-1]))
                 count = (len(rows) * iterations + (len(rows) - 2) * runs).scaled(Fraction(1, len(rows) - 1))
                 lines, count = self.facts.restore(counted * iterations - runs), self.facts.restore(count)
                 yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
-    def _family(self, kind: _WindowKind, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
-        windows, part = self._windows(kind, cut)
+    def _build_family(self, kind: _WindowKind, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
+        windows, part = self._window_set(kind, cut)
         try:
-            count = self._count(windows)
+            count = self._count_windows(windows)
         except (UnresolvedError, TooComplexError):
             return None
         sampled = SampledAmounts(
@@ -233,7 +237,7 @@ class _WindowTreeBuilder:
             parts = [part for spot in found if spot.array is array for part in FootprintLowerBound(spot, windows).parts]
             # Regions without conditions count at all sizes, even if others are larger at most sizes.
             always = [part for part in parts if not part.seen.needs]
-            best = tuple(dict.fromkeys((*_most_of(parts, sampled), *_most_of(always, sampled)[:1])))
+            best = tuple(dict.fromkeys((*_best_bounds(parts, sampled), *_best_bounds(always, sampled)[:1])))
             if best:
                 amounts[array] = tuple(self.facts.restore(bound) for bound in best)
         if not amounts:
@@ -250,7 +254,7 @@ class _WindowTreeBuilder:
             None if part is None else (restore(part[0]), restore(part[1])),
         )
 
-    def _windows(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
+    def _window_set(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
         """Return the windows, restricted to a part of the outermost loop if its iterations differ."""
         facts = self.facts
         if kind.trips is not None:
@@ -262,7 +266,7 @@ class _WindowTreeBuilder:
         some = WindowLoop(turn.variable, Poly.symbol(FROM), Poly.symbol(TO), (turn.lo, turn.hi))
         return WindowSet(facts, (some, *others), kind.first, kind.depth), (turn.lo, turn.hi)
 
-    def _count(self, windows: WindowSet) -> Poly:
+    def _count_windows(self, windows: WindowSet) -> Poly:
         """Bound the number of windows from above. Raises UnresolvedError."""
         total = ONE
         facts_around = [windows.facts]
@@ -279,7 +283,7 @@ class _WindowTreeBuilder:
         return total
 
 
-def _most_of(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
+def _best_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
     """Select the best bounds on the lines of all parts together."""
     best = sampled.best([bound for part in parts for bound in part.lines])
     return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
@@ -344,7 +348,7 @@ def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
     return union((inner.lo, inner.hi), turn, with_loop_bounds(turn, loop.facts, 2)) is not None
 
 
-def lower_bound(
+def segment_lower_bound(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
 ) -> SegmentBound:
     """Derive the lower bound of a program; `points` are sizes at which alternatives are compared.
@@ -354,14 +358,14 @@ def lower_bound(
     occupy the cache too.
     """
     counted = tuple(writes_only(nodes)) if written else nodes
-    return SegmentBound(windows_of(nodes, facts, points, written), any_order(counted, facts))
+    return SegmentBound(build_window_tree(nodes, facts, points, written), any_schedule_bound(counted, facts))
 
 
 def compulsory_misses(
     found: Iterator[tuple[Access, Chain]], facts: Facts, points: Sequence[Mapping[str, int]]
 ) -> SegmentBound:
     """Bound the compulsory misses: the lines that the accesses are certain to touch each move at least once."""
-    family = _WindowTreeBuilder(facts, points[::APART])._family(
+    family = _WindowTreeBuilder(facts, points[::POINT_STEP])._build_family(
         _WindowKind("the run", (), (), 0), certain_accesses(found), False
     )
     return SegmentBound(WindowTree(() if family is None else (family,), ()), HblBound(()))
@@ -378,21 +382,21 @@ class SegmentBound:
     orders: HblBound
 
     @cached_property
-    def _counters(self) -> dict[WindowFamily, _WindowEvaluator]:
+    def _evaluators(self) -> dict[WindowFamily, _WindowEvaluator]:
         return {family: _WindowEvaluator(family) for family in self.run.all_families()}
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
-        return max(self._in_written_order(point), self.orders.at(point))
+        return max(self._written_order_misses(point), self.orders.at(point))
 
     @property
     def first_touch_bound(self) -> Poly:
         """The bound of the first windows: if the footprint of the run is known, its lines counted once."""
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
-    def _in_written_order(self, point: Mapping[str, int]) -> int:
+    def _written_order_misses(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
-        best = {family: counter.best(point, capacity) for family, counter in self._counters.items()}
+        best = {family: counter.best(point, capacity) for family, counter in self._evaluators.items()}
         every = _misses_of_tree(self.run, best)
         if every > 0:
             return ceil(every + capacity)
@@ -427,33 +431,33 @@ class _WindowEvaluator:
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
         """Maximise the lines not in cache over group sizes and parts; None without windows."""
-        trips = None if self._trips is None else int(self._trips(self._environment(point, 1, (0, 0))))
+        trips = None if self._trips is None else int(self._trips(self._environment_at(point, 1, (0, 0))))
         tried = [
             (value, group, part)
             for group in ([1] if trips is None else _group_sizes(trips))
-            for part in self._parts(point, group)
-            for value in self._value(point, group, part, capacity)
+            for part in self._loop_parts(point, group)
+            for value in self._window_misses(point, group, part, capacity)
         ]
         if not tried:
             return None
         value, group, part = max(tried)
         return value if self._part is None else self._hill_climb(value, point, group, part, capacity)
 
-    def _environment(self, sizes: Mapping[str, int], group: int, part: Part) -> Environment:
+    def _environment_at(self, sizes: Mapping[str, int], group: int, part: Part) -> Environment:
         return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
 
-    def _parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
+    def _loop_parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
         """The whole range of the outermost loop, and its halves."""
         if self._part is None:
             return [(0, 0)]
-        environment = self._environment(sizes, group, (0, 0))
+        environment = self._environment_at(sizes, group, (0, 0))
         first, last = (int(end(environment)) for end in self._part)
         middle = (first + last) // 2
         return [(first, last), (first, middle), (middle, last)]
 
     def _hill_climb(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
         """Improve the bounds of a part by steps of decreasing size."""
-        first, last = self._parts(sizes, group)[0]
+        first, last = self._loop_parts(sizes, group)[0]
         step = max(1, (last - first) // 4)
         while step:
             x, y = part
@@ -462,7 +466,7 @@ class _WindowEvaluator:
                 (result, neighbour)
                 for neighbour in near
                 if first <= neighbour[0] <= neighbour[1] <= last
-                for result in self._value(sizes, group, neighbour, capacity)
+                for result in self._window_misses(sizes, group, neighbour, capacity)
             ]
             if improved and max(improved)[0] > value:
                 value, part = max(improved)
@@ -470,8 +474,8 @@ class _WindowEvaluator:
                 step //= 2
         return value
 
-    def _value(self, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Iterator[Number]:
-        environment = self._environment(sizes, group, part)
+    def _window_misses(self, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Iterator[Number]:
+        environment = self._environment_at(sizes, group, part)
         try:
             count = self._count(environment)
             if count < 1:

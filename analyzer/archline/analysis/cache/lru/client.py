@@ -11,15 +11,15 @@ from importlib.util import find_spec
 from signal import Signals
 
 from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.schedule import Problem, problem
+from archline.analysis.cache.lru.schedule import Problem, build_problem
 from archline.expr.tree import Span
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record
 
-SECONDS = 60.0
-BYTES = 4 << 30
+MAX_SECONDS = 60.0
+MAX_BYTES = 4 << 30
 WORKER = "archline.analysis.cache.lru.count"
 
 
@@ -41,7 +41,11 @@ def is_installed() -> bool:
 
 
 def lru_counts(
-    module: Module, algorithm: s.Algorithm, point: Mapping[str, int], seconds: float = SECONDS, memory: int = BYTES
+    module: Module,
+    algorithm: s.Algorithm,
+    point: Mapping[str, int],
+    seconds: float = MAX_SECONDS,
+    memory: int = MAX_BYTES,
 ) -> LruCounts | LruUnavailable:
     """Count the accesses of one call by stack distance; sizes missing from `point`, which has L, stay symbols.
 
@@ -50,7 +54,7 @@ def lru_counts(
     if not is_installed():
         raise MissingExtraError
     try:
-        asked = problem(module, algorithm, point)
+        asked = build_problem(module, algorithm, point)
     except UntracedError as found:
         return LruUnavailable(found.reason, found.span)
     if not asked.references:

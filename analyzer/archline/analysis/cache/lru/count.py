@@ -64,12 +64,12 @@ def to_polynomial(value: isl.QPolynomial) -> Poly:
         for place in range(term.dim(FLOOR)):
             power = term.get_exp(FLOOR, place)
             if power:
-                factors.append(floor(term.get_div(place)) ** power)
+                factors.append(floor_to_polynomial(term.get_div(place)) ** power)
         result = result + product(factors, to_rational(term.get_coefficient_val()))
     return result
 
 
-def floor(value: isl.Aff) -> Poly:
+def floor_to_polynomial(value: isl.Aff) -> Poly:
     """Convert the floor of an affine expression."""
     scale = int(str(value.get_denominator_val()))
     return a.floor_div(affine_to_polynomial(value) * scale, Poly.constant(scale))
@@ -85,11 +85,11 @@ def affine_to_polynomial(value: isl.Aff) -> Poly:
     for place in range(value.dim(FLOOR)):
         factor = to_rational(value.get_coefficient_val(FLOOR, place))
         if factor:
-            result = result + floor(value.get_div(place)) * factor
+            result = result + floor_to_polynomial(value.get_div(place)) * factor
     return result
 
 
-def _conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
+def _iterate_conditions(part: isl.BasicSet, sizes: Mapping[str, Poly]) -> Iterator[Condition]:
     """Yield the constraints of a basic set, with sizes renamed."""
     for constraint in part.get_constraints():
         if not constraint.is_div_constraint():
@@ -189,7 +189,7 @@ class DistanceTally:
             count = times.card()
             self.accesses = self.accesses.add(_scaled_count(count, reference.times))
             if reference.times > 1:
-                _add(self.settled, ONE, _scaled_count(count, reference.times - 1))
+                _add_count(self.settled, ONE, _scaled_count(count, reference.times - 1))
         for _, times in distances.first:
             self.first = self.first.add(times.card())
         for reuse in distances.reused:
@@ -197,24 +197,24 @@ class DistanceTally:
 
     def _add_reused(self, reuse: ReuseDistance) -> None:
         """Add reuses to the counts of constant, ranged or open distances."""
-        fixed, moving = _split(_without_fixed(to_polynomial(reuse.distance), reuse.times))
+        fixed, moving = _split_columns(_without_fixed(to_polynomial(reuse.distance), reuse.times))
         if not moving:
-            _add(self.settled, fixed, reuse.times.card())
+            _add_count(self.settled, fixed, reuse.times.card())
             return
         for times, distance in self._affine_parts(reuse.times, moving):
-            constant, rest = _split(distance)
+            constant, rest = _split_columns(distance)
             if not rest:
-                _add(self.settled, fixed + constant, times.card())
+                _add_count(self.settled, fixed + constant, times.card())
                 continue
             try:
-                scale, count = _at_least(times, rest)
-                _add(self.ranged, (fixed + constant, scale), count)
+                scale, count = _count_at_least(times, rest)
+                _add_count(self.ranged, (fixed + constant, scale), count)
             except NotAffineError:
                 self.open.append((fixed + distance, reuse.reference, times.card()))
 
     def _affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
         """Split the times, at given sizes, by the values of columns until the distance is affine."""
-        column = _to_fix(distance) if times.dim(isl.dim_type.param) == 0 else None
+        column = _column_to_enumerate(distance) if times.dim(isl.dim_type.param) == 0 else None
         if column is None:
             yield times, distance
             return
@@ -242,7 +242,7 @@ def _without_fixed(value: Poly, times: isl.Set) -> Poly:
     return value
 
 
-def _add(table: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPolynomial) -> None:
+def _add_count(table: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPolynomial) -> None:
     table[key] = table[key].add(count) if key in table else count
 
 
@@ -254,7 +254,7 @@ def _column_names(value: Poly) -> list[str]:
     return sorted(name for name in value.names if name.startswith("x"))
 
 
-def _split(value: Poly) -> tuple[Poly, Poly]:
+def _split_columns(value: Poly) -> tuple[Poly, Poly]:
     """Split a value into the terms of sizes alone, and the rest."""
     fixed = Poly(
         {
@@ -266,14 +266,14 @@ def _split(value: Poly) -> tuple[Poly, Poly]:
     return fixed, value - fixed
 
 
-def _to_fix(value: Poly) -> str | None:
+def _column_to_enumerate(value: Poly) -> str | None:
     """The time column in most nonlinear products; None if the value is affine."""
     products = [Poly({monomial: number}) for monomial, number in value.terms.items() if sum(p for _, p in monomial) > 1]
     columns = [name for term in products for name in _column_names(term)]
     return max(sorted(set(columns)), key=columns.count, default=None)
 
 
-def _at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
+def _count_at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynomial]:
     """Count the times at which `scale` times an affine distance is at least T. Raises NotAffineError."""
     space = times.get_space()
     sizes = parameter_names(space)
@@ -297,7 +297,7 @@ def count_by_distance(asked: Problem) -> LruCounts:
         for domain, value in count.coalesce().gist(context).get_pieces():
             amount, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if amount:
-                yield Piece(tuple(tuple(_conditions(part, sizes)) for part in parts), amount)
+                yield Piece(tuple(tuple(_iterate_conditions(part, sizes)) for part in parts), amount)
 
     def distance_rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
         return tuple(

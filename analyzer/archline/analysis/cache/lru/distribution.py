@@ -133,7 +133,7 @@ class LruLowerBound:
     misses: int
 
 
-def at_least(misses: int, lines: int, capacity: int) -> int:
+def optimal_miss_bound(misses: int, lines: int, capacity: int) -> int:
     """Bound the misses of optimal replacement with `capacity` lines, given the LRU misses with `lines`."""
     if not misses:
         return 0
@@ -158,9 +158,9 @@ class MissCurve:
 
     def misses(self, lines: int) -> int | None:
         """Count the misses of an LRU cache of a number of lines; None if distances are unknown."""
-        return None if self.open else self._fetched(lines)
+        return None if self.open else self._count_misses(lines)
 
-    def _fetched(self, lines: int) -> int:
+    def _count_misses(self, lines: int) -> int:
         beyond = sum(
             value_at(row.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * row.scale)})
             for least, row in self.ranged
@@ -171,11 +171,13 @@ class MissCurve:
         """Return the best lower bound on io with `capacity` lines; None if distances are unknown."""
         if self.open:
             return None
-        fetched = ((lines, self._fetched(lines)) for lines in self._candidates(capacity))
-        bounds = (LruLowerBound(at_least(misses, lines, capacity), lines, misses) for lines, misses in fetched)
+        fetched = ((lines, self._count_misses(lines)) for lines in self._candidate_sizes(capacity))
+        bounds = (
+            LruLowerBound(optimal_miss_bound(misses, lines, capacity), lines, misses) for lines, misses in fetched
+        )
         return max(bounds, key=lambda each: each.bound)
 
-    def _candidates(self, capacity: int) -> list[int]:
+    def _candidate_sizes(self, capacity: int) -> list[int]:
         """Choose cache sizes, from `capacity` to all lines: on a scale, and just below frequent distances."""
         most = max(capacity, self.first)
         edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]

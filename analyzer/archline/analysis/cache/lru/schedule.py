@@ -30,7 +30,7 @@ from archline.ir.tree import (
     contiguous_dimension,
 )
 from archline.language import syntax as s
-from archline.language.call_graph import recurses
+from archline.language.call_graph import is_recursive
 from archline.language.checking.scopes import machine_symbols
 from archline.language.model import Module
 from archline.records import record
@@ -107,7 +107,7 @@ def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
             case ():
                 parts.append(str(factor))
             case ((atom, 1),):
-                parts.append(f"{factor}*{_atom(atom, names)}")
+                parts.append(f"{factor}*{_atom_text(atom, names)}")
             case _:
                 raise NotAffineError(value)
     return "(" + (" + ".join(parts) or "0") + ")", scale
@@ -119,7 +119,7 @@ def floor_text(value: Poly, by: int, names: Names) -> str:
     return text if scale * by == 1 else f"floor({text}/{scale * by})"
 
 
-def _atom(atom: Atom, names: Names) -> str:
+def _atom_text(atom: Atom, names: Names) -> str:
     match atom:
         case Symbol(name=name) if name in names:
             return names[name]
@@ -139,32 +139,32 @@ Time = tuple[int | str, ...]
 STACK = "stack"
 
 
-def problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
+def build_problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
     """Describe the accesses of one call with lines of point["L"] words; sizes that the point lacks stay symbols.
 
     Raises UntracedError if data, recursion or a subscript that is not affine decides the accesses.
     """
-    if recurses(module, algorithm):
+    if is_recursive(module, algorithm):
         raise UntracedError("the accesses of a recursion are not a loop nest", algorithm.span)
     scope, nodes = Lowering(module).trace(algorithm)
-    result = list(_timed(nodes, (), ()))
-    separate = _separate([access.array for access, _, _ in result])
-    return _Builder(scope, point, separate, _cut(result, point["L"])).problem(algorithm, result)
+    result = list(_timed_accesses(nodes, (), ()))
+    separate = _has_separate_stacks([access.array for access, _, _ in result])
+    return _ProblemBuilder(scope, point, separate, _line_counters(result, point["L"])).problem(algorithm, result)
 
 
-def _timed(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
+def _timed_accesses(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
     """Yield each access with the loops around it and its time."""
     for place, node in enumerate(nodes):
         match node:
             case Access():
                 yield node, chain, (*time, place)
             case Loop(variable=variable, body=body):
-                yield from _timed(body, (*time, place, variable), (*chain, node))
+                yield from _timed_accesses(body, (*time, place, variable), (*chain, node))
             case RecursiveCall() | Choice():
                 pass
 
 
-def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
+def _mentioned_names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
     names: set[str] = set()
     for access, chain, _ in found:
         ends = (end for loop in chain for end in (loop.lo, loop.hi))
@@ -174,7 +174,7 @@ def _names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
     return names
 
 
-def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
+def _line_counters(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
     names: set[str] = set()
     for access, chain, _ in found if line > 1 else ():
         along = access.place[contiguous_dimension(access.array)]
@@ -183,7 +183,7 @@ def _cut(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[st
     return frozenset(names)
 
 
-def _separate(arrays: Sequence[Array]) -> bool:
+def _has_separate_stacks(arrays: Sequence[Array]) -> bool:
     """Test whether local arrays never reuse lines of another one, nor move between iterations."""
     local = [array for array in dict.fromkeys(arrays) if array.local]
     above = all(first in second.beneath or second in first.beneath for first, second in combinations(local, 2))
@@ -191,7 +191,7 @@ def _separate(arrays: Sequence[Array]) -> bool:
 
 
 @dataclass(eq=False)
-class _Builder:
+class _ProblemBuilder:
     scope: Scope
     point: Mapping[str, int]
     separate: bool
@@ -200,23 +200,25 @@ class _Builder:
 
     def problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> Problem:
         signature = self.scope.module.signatures[algorithm]
-        machine = [name for name in machine_symbols(signature) if name != "L" and name in _names(accesses)]
+        machine = [name for name in machine_symbols(signature) if name != "L" and name in _mentioned_names(accesses)]
         sizes = tuple(name for name in (*signature.size_names, *signature.indices, *machine) if name not in self.point)
         symbols = {name: f"p{place}" for place, name in enumerate(sizes)}
-        columns = _columns([time for _, _, time in accesses], self.cut)
+        columns = _align_columns([time for _, _, time in accesses], self.cut)
         timed = zip(accesses, columns, strict=True)
-        references = tuple(self._reference(access, chain, time, symbols) for (access, chain, _), time in timed)
-        return Problem(self.point["L"], sizes, self._context(algorithm, symbols), references)
+        references = tuple(self._build_reference(access, chain, time, symbols) for (access, chain, _), time in timed)
+        return Problem(self.point["L"], sizes, self._size_constraints(algorithm, symbols), references)
 
-    def _reference(self, access: Access, chain: Chain, time: tuple[TimeColumn, ...], symbols: Names) -> TimedReference:
+    def _build_reference(
+        self, access: Access, chain: Chain, time: tuple[TimeColumn, ...], symbols: Names
+    ) -> TimedReference:
         if not access.certain:
             reason = "more than sizes and loop variables decide whether this is accessed"
             raise UntracedError(reason, access.span)
         counters = {loop.variable: f"v{place}" for place, loop in enumerate(chain)}
-        names = {**symbols, **{name: self._counter(name, symbol) for name, symbol in counters.items()}}
+        names = {**symbols, **{name: self._counter_text(name, symbol) for name, symbol in counters.items()}}
         try:
-            key, lines = self._lines(access, names)
-            needs = [need for loop in chain for need in self._range(loop, names)]
+            key, lines = self._line_subscripts(access, names)
+            needs = [need for loop in chain for need in self._range_constraints(loop, names)]
             needs += [self._at_least_zero(condition, names) for condition in access.when]
         except NotAffineError as problem:
             raise UntracedError(f"{problem} in sizes and loop variables", access.span) from None
@@ -227,23 +229,23 @@ class _Builder:
         text = f"[{', '.join(symbols.values())}] -> {{ [{columns}] -> {key}[{line}] : {' and '.join(needs)} }}"
         return TimedReference(key, access.times, text, time)
 
-    def _counter(self, name: str, symbol: str) -> str:
+    def _counter_text(self, name: str, symbol: str) -> str:
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
-    def _value(self, value: Poly) -> Poly:
+    def _value_at_point(self, value: Poly) -> Poly:
         given = {name: Poly.constant(number) for name, number in self.point.items()}
         return self.scope.facts.restore(value).substitute(given)
 
     def _at_least_zero(self, value: Poly, names: Names) -> str:
-        return f"{scaled_text(self._value(value), names)[0]} >= 0"
+        return f"{scaled_text(self._value_at_point(value), names)[0]} >= 0"
 
-    def _range(self, loop: Loop, names: Names) -> Iterator[str]:
+    def _range_constraints(self, loop: Loop, names: Names) -> Iterator[str]:
         counter = Poly.symbol(loop.variable)
-        yield self._at_least_zero(counter - self._value(loop.lo), names)
-        yield self._at_least_zero(self._value(loop.hi) - counter - 1, names)
+        yield self._at_least_zero(counter - self._value_at_point(loop.lo), names)
+        yield self._at_least_zero(self._value_at_point(loop.hi) - counter - 1, names)
 
     # Lines
-    def _lines(self, access: Access, names: Names) -> tuple[str, list[str]]:
+    def _line_subscripts(self, access: Access, names: Names) -> tuple[str, list[str]]:
         """Return the array and the subscripts of a line: those of the row, and the contiguous one // L."""
         array = access.array
         if array.layout == "zmorton":
@@ -256,8 +258,8 @@ class _Builder:
         if array.local and not self.separate:
             return STACK, [self._on_stack(access, rows, place[along], names)]
         key = self._arrays.setdefault(array, f"a{len(self._arrays)}")
-        texts = [floor_text(self._value(row), 1, names) for row in rows]
-        return key, [*texts, floor_text(self._value(place[along]), self.point["L"], names)]
+        texts = [floor_text(self._value_at_point(row), 1, names) for row in rows]
+        return key, [*texts, floor_text(self._value_at_point(place[along]), self.point["L"], names)]
 
     def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
         """Return the number of a line on the stack; local arrays lie above those made before them."""
@@ -270,20 +272,20 @@ class _Builder:
         extents = [extent for dimension, extent in enumerate(array.extents) if dimension != along]
         for subscript, extent in zip(reversed(rows), reversed(extents), strict=True):
             row, length = row + subscript * length, length * extent
-        words = a.ceil_div(self._value(array.extents[along]), line)
-        start = self._value(array.below) + self._value(row) * words
-        return floor_text(start + a.floor_div(self._value(last), line), 1, names)
+        words = a.ceil_div(self._value_at_point(array.extents[along]), line)
+        start = self._value_at_point(array.below) + self._value_at_point(row) * words
+        return floor_text(start + a.floor_div(self._value_at_point(last), line), 1, names)
 
-    def _context(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
+    def _size_constraints(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
         """Return the constraints on sizes that isl can express."""
         signature = self.scope.module.signatures[algorithm]
         bounded = {name: symbol for name, symbol in symbols.items() if name not in signature.indices}
         held = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
         for fact in algorithm.where:
-            held += self._told(fact, symbols)
+            held += self._fact_constraints(fact, symbols)
         return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(held)} }}"
 
-    def _told(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
+    def _fact_constraints(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
         """Yield a fact as isl constraints, if it is affine or a divisibility by a number."""
         match fact:
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
@@ -298,7 +300,7 @@ class _Builder:
                 pass
 
 
-def _columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColumn, ...]]:
+def _align_columns(times: Sequence[Time], cut: frozenset[str]) -> list[tuple[TimeColumn, ...]]:
     """Pad times to the same number of columns, and drop columns that are equal in all."""
     length = max(map(len, times), default=0)
     full = [(*time, *(0 for _ in range(length - len(time)))) for time in times]

@@ -21,9 +21,9 @@ from math import inf
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, total
+from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, Symbol, sum_polynomials
 from archline.algebra.printing import to_tree
-from archline.algebra.relax import beyond, real
+from archline.algebra.relax import remove_rounding, upper_bound_unrounded
 from archline.analysis.cache.recursive.evaluate import AnalysedBody as Body
 from archline.analysis.cache.recursive.evaluate import (
     BranchPart,
@@ -37,10 +37,10 @@ from archline.analysis.cache.recursive.evaluate import (
 from archline.analysis.cost import FEW_LINES
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import names, structure, substituted
+from archline.expr.tree import names, structural_key, substitute_names
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.conditions import equivalent_constraints, negate_condition, with_all, with_fact
+from archline.ir.conditions import equivalent_constraints, negate_condition, with_all_facts, with_fact
 from archline.ir.layout import LINE, WORDS
 from archline.ir.recursive import recursive_calls
 from archline.ir.tree import Array, ChoiceBranch, RecursiveCall, contiguous_dimension
@@ -49,12 +49,12 @@ from archline.records import record
 from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition, RealRecurrence, SolvedGrowth
 from archline.recurrences.asymptotic.solve import solve
 
-SIZE, LENGTH = 2**20, 2**6
+SAMPLE_SIZE, SAMPLE_LENGTH = 2**20, 2**6
 """The size and the line length at which bounds are compared."""
 MAX_CONSTANT = Poly.constant(1024)
 """Sizes up to this one count as constants."""
 NAME = "io"
-ROOTS = 2
+ROOT_CALLS = 2
 """The number of calls, of two sizes whose product is n, that a recursion by square roots makes."""
 RELATIONS = frozenset(("<", "<=", "==", "!=", ">=", ">"))
 
@@ -90,8 +90,8 @@ class _RecursionGrowths:
         body = self.recursions.body_of(algorithm)
         scope = body.body.scope
         # Facts about the sizes of the outermost call do not hold in calls of other algorithms.
-        facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_of_machine, self.facts))
-        assumed = with_all(scope.facts, facts, scope)
+        facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_is_machine_fact, self.facts))
+        assumed = with_all_facts(scope.facts, facts, scope)
         if not any(assumed.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
             raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
         others = {call.target for call in recursive_calls(body.body.nodes)} - {algorithm}
@@ -99,11 +99,11 @@ class _RecursionGrowths:
             raise UnsolvedRecursionError("algorithms that it calls allocate arrays")
         writer = _RecurrenceBuilder(algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
         if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
-            regimes = tuple(writer.once(self.recursions))
+            regimes = tuple(writer.non_recursive_growth(self.recursions))
             # If calls fetch at most the lines of the arrays, one growth holds whether or not these fit.
             below = _is_below(_upper_growth(regimes[-1]), _upper_growth(regimes[0]), facts)
             return (Growth(None, regimes[-1].upper),) if below else regimes
-        growth = writer.by_roots(tuple(filter(_of_machine, facts)))
+        growth = writer.square_root_growth(tuple(filter(_is_machine_fact, facts)))
         if growth is not None:
             return (Growth(None, growth),)
         cases = tuple(writer.cases())
@@ -126,7 +126,7 @@ def _upper_growth(growth: Growth) -> s.Expr:
     return growth.upper
 
 
-def _of_machine(fact: s.Fact) -> bool:
+def _is_machine_fact(fact: s.Fact) -> bool:
     return s.names(fact) <= {"Z", "L"}
 
 
@@ -148,7 +148,7 @@ class _RecurrenceBuilder:
         return result
 
     # Recursion by square roots.
-    def by_roots(self, known: Sequence[s.Fact]) -> s.Expr | None:
+    def square_root_growth(self, known: Sequence[s.Fact]) -> s.Expr | None:
         """Return the growth of a recursion by square roots under facts about the cache; None for others."""
         *before, last = self.body.parts
         if len(self.sizes) > 1 or not isinstance(last, BranchPart):
@@ -159,31 +159,33 @@ class _RecurrenceBuilder:
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
         calls, called = (
-            list(self._own_calls(parts)),
+            list(self._recursive_calls(parts)),
             sum(call.target is self.algorithm for call in recursive_calls(body.nodes)),
         )
-        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == called == ROOTS:
+        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == called == ROOT_CALLS:
             return None
         if not all(self._is_root(*call) for call in calls):
             return None
         n, line = b.name(self.sizes[0]), b.name("L")
         lines, large = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
         argument, held = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
-        if not all(_is_below(cost, lines, large) for cost in (*self._outside_calls(parts, b.ONE), to_tree(held + ONE))):
+        if not all(
+            _is_below(cost, lines, large) for cost in (*self._misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
+        ):
             return None
         if not _is_below(to_tree(argument), b.binary("+", b.ONE, lines), known):
             return None
-        levels = b.quotient([n, b.call("log2", n)], [b.product([line, b.call("log2", b.name("Z"))])])
-        return b.binary("+", to_tree(self._roots(argument + held)), levels)
+        levels = b.divide_products([n, b.call("log2", n)], [b.product([line, b.call("log2", b.name("Z"))])])
+        return b.binary("+", to_tree(self._combine_roots(argument + held)), levels)
 
-    def _roots(self, lines: Poly) -> Poly:
+    def _combine_roots(self, lines: Poly) -> Poly:
         """Drop coefficients, and write n/sqrt(n) as sqrt(n)."""
         n = Poly.symbol(self.sizes[0])
         ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
         return Poly({term: ONE.constant_term for form in terms for term in form.terms})
 
-    def _own_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
+    def _recursive_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
         """Yield each call of the algorithm itself, with the number of times that it is made."""
         for part in parts:
             match part:
@@ -199,36 +201,38 @@ class _RecurrenceBuilder:
         """Test that a call has a size of about sqrt(n), sizes sum to n, and local arrays share one address."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
-        root = real(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
+        root = remove_rounding(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
-    def _outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
+    def _misses_outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
         """Yield the cache misses of parts other than calls of the algorithm itself."""
         for part in parts:
             match part:
                 case StraightLinePart():
-                    yield b.binary("*", times, to_tree(self._piece(part)))
+                    yield b.binary("*", times, to_tree(self._part_misses(part)))
                 case CallPart(call=call) if call.target is not self.algorithm:
                     yield b.binary("*", times, self._callee_growth(part))
                 case LoopPart(loop=loop, parts=inner):
-                    yield from self._outside_calls(
-                        inner, b.binary("*", times, to_tree(real(self.facts.restore(loop.trips))))
+                    yield from self._misses_outside_calls(
+                        inner, b.binary("*", times, to_tree(remove_rounding(self.facts.restore(loop.trips))))
                     )
                 case _:
                     pass
 
     # Recursion by shares.
-    def once(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
+    def non_recursive_growth(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
         """Yield the growth of an algorithm that does not call itself, for arrays that fit and for others."""
         body = self.body.body
         lines = self._smooth_lines((*body.given, *body.made))
         words = to_tree(self.facts.restore(lines * LINE))
-        bound = self._leading_part(self._cost(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE)
+        bound = self._leading_part(
+            self._sum_misses(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE
+        )
         callees = []
         for part in self.body.parts:
             match part:
                 case CallPart(call=call) if recursions.module.signatures[call.target].indices:
-                    bound = bound + self._by_indices(call, recursions.body_of(call.target))
+                    bound = bound + self._indexed_call_misses(call, recursions.body_of(call.target))
                 case CallPart():
                     callees.append(self._callee_growth(part))
                 case StraightLinePart() | LoopPart() | BranchPart():
@@ -238,7 +242,7 @@ class _RecurrenceBuilder:
         where = () if body.made else (b.binary("<=", b.name("Z"), words),)
         yield Growth(None, _sum_distinct([to_tree(self._leading_part(bound)), *callees]), where=where)
 
-    def _by_indices(self, call: RecursiveCall, target: Body) -> Poly:
+    def _indexed_call_misses(self, call: RecursiveCall, target: Body) -> Poly:
         """Bound the misses of a call of a recursion by indices."""
         if target.potential is None:
             raise UnsolvedRecursionError(f"no bound is found on the cache misses of all calls of `{call.target.name}`")
@@ -246,7 +250,7 @@ class _RecurrenceBuilder:
         moved = sorted({name for form in forms for name in form.names} & set(self._indices))
         if moved:
             raise UnsolvedRecursionError(f"`{moved[0]}` may be below 0")
-        return total(map(self._leading_part, forms))
+        return sum_polynomials(map(self._leading_part, forms))
 
     @property
     def _indices(self) -> tuple[str, ...]:
@@ -258,14 +262,14 @@ class _RecurrenceBuilder:
         words = Poly({term: one for term, one in (lines * LINE).terms.items() if _has_size_factor(term)})
         yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
         *before, last = self.body.parts
-        shared = self._cost(before)
+        shared = self._sum_misses(before)
         if not isinstance(last, BranchPart):
             raise UnsolvedRecursionError("its recursive calls are not guarded by a condition on sizes")
         branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
-            condition = None if place == len(branches) - 1 else self._condition(branch)
-            yield EquationCase(self._branch(parts, shared), condition)
+            condition = None if place == len(branches) - 1 else self._branch_condition(branch)
+            yield EquationCase(self._branch_cost(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: BranchPart) -> None:
         """Require that branches without recursive calls have constant size, as the recurrence omits them."""
@@ -277,7 +281,7 @@ class _RecurrenceBuilder:
                 here = with_fact(facts, branch.condition, scope)
                 for need in equivalent_constraints(branch.condition, scope) or ():
                     # max(n, m) <= 16 -> n <= 16 and m <= 16
-                    here = reduce(Facts.with_nonnegative, a.options(need, False), here)
+                    here = reduce(Facts.with_nonnegative, a.split_extremum(need, False), here)
             if not any(map(_calls_itself, parts)):
                 sizes = sorted(_size_names(parts) & scope.values.keys())
                 large = [name for name in sizes if not here.nonnegative(MAX_CONSTANT - scope.values[name])]
@@ -312,12 +316,12 @@ class _RecurrenceBuilder:
 
     def _leading_part(self, value: Poly) -> Poly:
         """Drop negative terms, coefficients and rounding, and lower-order constants."""
-        value = beyond(self.facts.restore(value))
+        value = upper_bound_unrounded(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
         sized = {monomial: one for monomial, one in terms.items() if _has_size_factor(monomial)}
         return Poly(sized) + ONE if sized else Poly(terms)
 
-    def _condition(self, branch: ChoiceBranch) -> s.Fact:
+    def _branch_condition(self, branch: ChoiceBranch) -> s.Fact:
         condition = branch.condition
         if branch.taken is None or condition is None:
             raise UnsolvedRecursionError("the data decides which calls are made")
@@ -325,12 +329,14 @@ class _RecurrenceBuilder:
             raise UnsolvedRecursionError("the condition of its recursive calls is not a comparison of sizes")
         return condition
 
-    def _branch(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
+    def _branch_cost(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
         counts, rest = self._collect_calls(parts)
         terms = [
             b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
         ]
-        return b.total((False, each) for each in (*terms, to_tree(self._leading_part(self._cost(rest) + shared + ONE))))
+        return b.sum_terms(
+            (False, each) for each in (*terms, to_tree(self._leading_part(self._sum_misses(rest) + shared + ONE)))
+        )
 
     def _collect_calls(self, parts: Iterable[Part]) -> tuple[Counter[_SyntacticTerm], list[Part]]:
         """Count calls by size, and list the other parts; branches selected by data count with their maximum."""
@@ -340,7 +346,7 @@ class _RecurrenceBuilder:
             match part:
                 case CallPart():
                     own = part.call.target is self.algorithm
-                    counts[_SyntacticTerm.of(self._call(part) if own else self._callee_growth(part))] += 1
+                    counts[_SyntacticTerm.of(self._recursive_term(part) if own else self._callee_growth(part))] += 1
                 case LoopPart():
                     counts[_SyntacticTerm.of(self._loop_of_calls(part))] += 1
                 case BranchPart(branches=branches):
@@ -364,38 +370,38 @@ class _RecurrenceBuilder:
             for value in call.sizes.values()
         ):
             raise UnsolvedRecursionError("the sizes of calls vary in a loop")
-        return b.binary("*", to_tree(self._leading_part(part.loop.trips)), self._branch(part.parts, ZERO))
+        return b.binary("*", to_tree(self._leading_part(part.loop.trips)), self._branch_cost(part.parts, ZERO))
 
-    def _call(self, part: CallPart) -> s.Expr:
-        return b.call(NAME, *(to_tree(self._size(part, name)) for name in self.sizes))
+    def _recursive_term(self, part: CallPart) -> s.Expr:
+        return b.call(NAME, *(to_tree(self._call_size(part, name)) for name in self.sizes))
 
-    def _size(self, part: CallPart, name: str) -> Poly:
+    def _call_size(self, part: CallPart, name: str) -> Poly:
         size = self._real_size(part, name)
         if not all(isinstance(atom, Symbol) for atom in size.atoms()):
             raise UnsolvedRecursionError("the sizes of its calls are not fractions of its own sizes")
         return size
 
     def _real_size(self, part: CallPart, name: str) -> Poly:
-        size = real(self.facts.restore(part.call.sizes[name]))
+        size = remove_rounding(self.facts.restore(part.call.sizes[name]))
         return size - size.constant_term if not size.is_constant else size
 
     def _callee_growth(self, part: CallPart) -> s.Expr:
         """Return the growth of another recursive algorithm at the sizes of a call."""
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
-        return substituted(_single_growth(self.orders(part.call.target)), sizes)
+        return substitute_names(_single_growth(self.orders(part.call.target)), sizes)
 
-    def _cost(self, parts: Iterable[Part]) -> Poly:
+    def _sum_misses(self, parts: Iterable[Part]) -> Poly:
         """Sum the misses of parts, which must be without recursive calls."""
         total = ZERO
         for part in parts:
             match part:
                 case StraightLinePart():
-                    total = total + self._piece(part)
+                    total = total + self._part_misses(part)
                 case _:
                     raise UnsolvedRecursionError("recursive calls stand in loops or under further conditions")
         return total
 
-    def _piece(self, piece: StraightLinePart) -> Poly:
+    def _part_misses(self, piece: StraightLinePart) -> Poly:
         bounds = [self._leading_part(misses) for misses in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
         if not bounds:
             raise UnsolvedRecursionError("a part without recursive calls has no bound under these facts")
@@ -411,13 +417,13 @@ class _SyntacticTerm:
 
     @classmethod
     def of(cls, tree: s.Expr) -> _SyntacticTerm:
-        return cls(structure(tree), tree)
+        return cls(structural_key(tree), tree)
 
 
 def _sum_distinct(sums: Iterable[s.Expr]) -> s.Expr:
     """Add the terms of several sums, each distinct term once."""
     terms = (_SyntacticTerm.of(term) for expr in sums for term in _sum_terms(expr))
-    return b.total((False, term.tree) for term in dict.fromkeys(terms))
+    return b.sum_terms((False, term.tree) for term in dict.fromkeys(terms))
 
 
 def _is_below(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
@@ -457,7 +463,7 @@ def _calls_itself(part: Part) -> bool:
 
 def _value_at_large_sizes(value: Poly) -> float:
     """Evaluate at large sizes and lines that are not short; infinity without a value."""
-    point = {**dict.fromkeys(value.names, SIZE), "L": LENGTH}
+    point = {**dict.fromkeys(value.names, SAMPLE_SIZE), "L": SAMPLE_LENGTH}
     try:
         return float(evaluate(value, point))
     except EvaluationError:

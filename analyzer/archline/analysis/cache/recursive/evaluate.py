@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from math import ceil
 
-from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexError, late
+from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexError, is_out_of_time
 from archline.algebra.evaluate.compiled import Compiler, Compute, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -31,10 +31,10 @@ from archline.ir.places import shape_of
 from archline.ir.recursive import (
     OneLevel,
     RecursiveBody,
-    at_lines,
-    in_rows,
+    contains_recursive_call,
+    has_contiguous_rows,
+    is_line_aligned,
     lower_recursive_body,
-    recurses,
     recursive_calls,
 )
 from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, RecursiveCall, iter_accesses
@@ -44,7 +44,7 @@ from archline.records import memoised, record
 
 MAX_CALLS = 200_000
 MAX_ITERATIONS = 20_000
-MAX_FITTING = 200
+MAX_FITTING_CALLS = 200
 """The maximum number of calls by indices that are followed although they fit, to count fewer lines than their boxes."""
 Point = Mapping[str, int]
 
@@ -132,7 +132,7 @@ class AnalysedBody:
         except (NoPotentialError, EvaluationError, TooComplexError, OverflowError):
             return None
 
-    def given_at(self, point: Point) -> tuple[int, int]:
+    def argument_lines(self, point: Point) -> tuple[int, int]:
         """Count the lines that a call can reach in its arguments, and these lines times their moves.
 
         Raises EvaluationError.
@@ -151,23 +151,23 @@ class AnalysedBody:
 
     def value(self, expression: Poly, point: Point) -> int:
         """Evaluate an expression of the body at a point, rounded up. Raises EvaluationError."""
-        return ceil(self._exact(expression, point))
+        return ceil(self._evaluate_exactly(expression, point))
 
     def size(self, name: str, expression: Poly, point: Point) -> int:
         """Evaluate a size of a call. Raises EvaluationError if it is not an integer, which stops a run."""
-        value = self._exact(expression, point)
+        value = self._evaluate_exactly(expression, point)
         if value.denominator != 1:
             raise EvaluationError(f"`{name}` is {value} in a call")
         return int(value)
 
     @memoised
-    def _compiled(self, expression: Poly) -> tuple[Compiler, Compute]:
+    def _compile_expression(self, expression: Poly) -> tuple[Compiler, Compute]:
         restored = self.body.scope.facts.restore(expression)
         compiler = Compiler(sorted(restored.names))
         return compiler, compiler.of(restored)
 
-    def _exact(self, expression: Poly, point: Point) -> Number:
-        compiler, compute = self._compiled(expression)
+    def _evaluate_exactly(self, expression: Poly, point: Point) -> Number:
+        compiler, compute = self._compile_expression(expression)
         return compute(compiler.at(point))
 
 
@@ -203,8 +203,8 @@ class RecursiveMissBounds:
             alignments[algorithm] = aligned, strided
             bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevel(aligned, strided))
             for call in recursive_calls(bodies[algorithm].nodes):
-                own = frozenset(name for name, view in call.views.items() if at_lines(view))
-                apart = frozenset(name for name, view in call.views.items() if not in_rows(view))
+                own = frozenset(name for name, view in call.views.items() if is_line_aligned(view))
+                apart = frozenset(name for name, view in call.views.items() if not has_contiguous_rows(view))
                 pending.append((call.target, own - apart, apart))
         return bodies
 
@@ -212,7 +212,7 @@ class RecursiveMissBounds:
         if algorithm not in self._solved:
             body = self._bodies[algorithm]
             facts = body.scope.facts
-            parts = tuple(self._parts(body, body.nodes, facts))
+            parts = tuple(self._split_parts(body, body.nodes, facts))
             given = sum((_view_lines(array, facts) for array in body.given), ZERO)
             made = sum((array_lines(array) for array in body.made), ZERO)
             constant = {parameter.name for parameter in algorithm.parameters if parameter.mode == "in"}
@@ -258,30 +258,34 @@ class RecursiveMissBounds:
         moved = sum(count * solved.moves[array] for array, count in lines.items()) + local * self.moves_per_written_line
         return min(most, moved) if sum(lines.values()) + local <= evaluation.capacity else most
 
-    def _parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
+    def _split_parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
         plain: list[Node] = []
         for node in nodes:
-            if isinstance(node, Choice) or recurses(node):
-                yield from self._piece(body, plain, facts)
+            if isinstance(node, Choice) or contains_recursive_call(node):
+                yield from self._straight_line_part(body, plain, facts)
                 plain = []
-                yield self._part(body, node, facts)
+                yield self._build_part(body, node, facts)
             else:
                 plain.append(node)
-        yield from self._piece(body, plain, facts)
+        yield from self._straight_line_part(body, plain, facts)
 
-    def _part(self, body: RecursiveBody, node: Node, facts: Facts) -> Part:
+    def _build_part(self, body: RecursiveBody, node: Node, facts: Facts) -> Part:
         match node:
             case RecursiveCall():
                 return CallPart(node)
             case Loop():
-                parts = tuple(self._parts(body, node.body, node.inside))
+                parts = tuple(self._split_parts(body, node.body, node.inside))
                 return LoopPart(node, parts, node.variable not in _mentioned_names(parts, body.scope.facts))
             case Choice(branches=branches):
-                return BranchPart(tuple((branch, tuple(self._parts(body, branch.body, facts))) for branch in branches))
+                return BranchPart(
+                    tuple((branch, tuple(self._split_parts(body, branch.body, facts))) for branch in branches)
+                )
             case Access():
                 raise AssertionError("an access is no part by itself")
 
-    def _piece(self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLinePart]:
+    def _straight_line_part(
+        self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts
+    ) -> Iterator[StraightLinePart]:
         references = build_references(iter_accesses(tuple(nodes)), facts, self.traffic)
         if not references:
             return
@@ -302,7 +306,7 @@ class _Evaluation:
     _uppers: dict[tuple[AnalysedBody, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
     _made: dict[tuple[AnalysedBody, tuple[tuple[str, int], ...]], int] = field(default_factory=dict)
     _straight: dict[tuple[PlanUpperBound, int, tuple[int | None, ...]], int] = field(default_factory=dict)
-    _spare: int = MAX_FITTING
+    _spare: int = MAX_FITTING_CALLS
 
     @cached_property
     def capacity(self) -> int:
@@ -320,23 +324,23 @@ class _Evaluation:
         if key not in self._uppers:
             if len(self._uppers) > MAX_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
-            if late():
+            if is_out_of_time():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            local, (given, moved) = self.local_array_lines(solved, point), solved.given_at(point)
+            local, (given, moved) = self.local_array_lines(solved, point), solved.argument_lines(point)
             fits = given + local <= self.capacity
             touched = moved + local * self.recursions.moves_per_written_line
             # Calls by indices all differ, and too many of them fit to follow each.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
             ends = by_indices and self._spare < 0
-            total = touched if ends else self._sequence(solved, solved.parts, point)
+            total = touched if ends else self._sequence_misses(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
-    def _sequence(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
-        return self._least(solved, parts, point, self._sum(solved, parts, point))
+    def _sequence_misses(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
+        return self._pin_stack_lines(solved, parts, point, self._sum_misses(solved, parts, point))
 
-    def _least(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, most: int) -> int:
+    def _pin_stack_lines(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, most: int) -> int:
         """Lower the bound `most` by pinning the stack lines that all calls in the parts use for local arrays.
 
         Applies if all calls fit together with those lines and place their local arrays at the same address.
@@ -345,29 +349,29 @@ class _Evaluation:
         if not calling or not self.recursions.has_local_arrays:
             return most
         first, end = calling[0], calling[-1] + 1
-        local = self._stack(solved, parts[first:end], point)
+        local = self._shared_stack_lines(solved, parts[first:end], point)
         if not local or local >= self.capacity:
             return most
         try:
             inside = {**point, "Z": (self.capacity - local) * self.line}
-            held = self._sum(solved, parts[first:end], inside, stack=True)
+            held = self._sum_misses(solved, parts[first:end], inside, stack=True)
         except EvaluationError:
             return most
         return min(
             most,
             local * self.recursions.moves_per_written_line
             + held
-            + self._sum(solved, (*parts[:first], *parts[end:]), point),
+            + self._sum_misses(solved, (*parts[:first], *parts[end:]), point),
         )
 
-    def _stack(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
+    def _shared_stack_lines(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
         """The maximum stack lines of the calls; None unless all stacks begin at the same line."""
         most, bases = 0, set[int]()
-        for call, sizes in self._calls(solved, parts, point):
+        for call, sizes in self._iterate_calls(solved, parts, point):
             if call.base is None:
                 return None
             bases.add(solved.value(call.base, sizes))
-            most = max(most, self.local_array_lines(*self._target(solved, call, sizes)))
+            most = max(most, self.local_array_lines(*self._resolve_call(solved, call, sizes)))
         return most if len(bases) == 1 else None
 
     def local_array_lines(self, solved: AnalysedBody, point: Point) -> int:
@@ -381,21 +385,21 @@ class _Evaluation:
         if key not in self._made:
             held = solved.value(solved.made, point)
             ends = [held]
-            for call, sizes in self._calls(solved, solved.parts, point):
+            for call, sizes in self._iterate_calls(solved, solved.parts, point):
                 below = held if call.base is None else solved.value(call.base, sizes)
-                ends.append(below + self.local_array_lines(*self._target(solved, call, sizes)))
+                ends.append(below + self.local_array_lines(*self._resolve_call(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
 
-    def _sum(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
+    def _sum_misses(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
         """Sum the misses of parts, each from an empty cache, or with the `stack` lines held in addition to Z.
 
         With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so few
         lines.
         """
-        return sum(self._part(solved, part, point, stack) for part in parts)
+        return sum(self._part_misses(solved, part, point, stack) for part in parts)
 
-    def _part(self, solved: AnalysedBody, part: Part, point: Point, stack: bool) -> int:
+    def _part_misses(self, solved: AnalysedBody, part: Part, point: Point, stack: bool) -> int:
         match part:
             case StraightLinePart(upper=upper):
                 key = upper, point["Z"], tuple(map(point.get, upper.names))
@@ -403,19 +407,21 @@ class _Evaluation:
                     self._straight[key] = upper.at(point)
                 return self._straight[key]
             case CallPart(call=call):
-                target, sizes = self._target(solved, call, point)
+                target, sizes = self._resolve_call(solved, call, point)
                 if not stack:
                     return self.call_misses(target, sizes)
-                given, moved = target.given_at(sizes)
+                given, moved = target.argument_lines(sizes)
                 if given > point["Z"] // self.line:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
                 return moved
             case LoopPart(parts=inner):
-                iterations = self._iterations(solved, part, point)
-                most = part.over_iterations(times * self._sum(solved, inner, at, stack) for at, times in iterations)
-                return most if stack else self._least(solved, (part,), point, most)
+                iterations = self._iterate_loop(solved, part, point)
+                most = part.over_iterations(
+                    times * self._sum_misses(solved, inner, at, stack) for at, times in iterations
+                )
+                return most if stack else self._pin_stack_lines(solved, (part,), point, most)
             case BranchPart(branches=branches):
-                measure = self._sum if stack else self._sequence
+                measure = self._sum_misses if stack else self._sequence_misses
                 taken = self._possible_branches(solved, branches, point)
                 return max((measure(solved, inner, point, stack) for inner in taken), default=0)
 
@@ -429,7 +435,7 @@ class _Evaluation:
             if holds and branch.taken is not None:
                 return
 
-    def _iterations(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
+    def _iterate_loop(self, solved: AnalysedBody, part: LoopPart, point: Point) -> Iterator[tuple[Point, int]]:
         """Yield iterations with multiplicities: a single one for all if they are alike."""
         loop = part.loop
         first, end = solved.value(loop.lo, point), solved.value(loop.hi, point)
@@ -441,11 +447,11 @@ class _Evaluation:
         for number in range(first, end):
             yield {**point, loop.variable: number}, 1
 
-    def _target(self, solved: AnalysedBody, call: RecursiveCall, point: Point) -> tuple[AnalysedBody, Point]:
+    def _resolve_call(self, solved: AnalysedBody, call: RecursiveCall, point: Point) -> tuple[AnalysedBody, Point]:
         sizes = {name: solved.size(name, value, point) for name, value in call.sizes.items()}
         return self.recursions.body_of(call.target), self.machine_point(sizes)
 
-    def _calls(
+    def _iterate_calls(
         self, solved: AnalysedBody, parts: Iterable[Part], point: Point
     ) -> Iterator[tuple[RecursiveCall, Point]]:
         """Yield the calls of a body, with the points at which they are made."""
@@ -454,11 +460,11 @@ class _Evaluation:
                 case CallPart(call=call):
                     yield call, point
                 case LoopPart(parts=inner):
-                    for inside, _ in self._iterations(solved, part, point):
-                        yield from self._calls(solved, inner, inside)
+                    for inside, _ in self._iterate_loop(solved, part, point):
+                        yield from self._iterate_calls(solved, inner, inside)
                 case BranchPart(branches=branches):
                     for branch in self._possible_branches(solved, branches, point):
-                        yield from self._calls(solved, branch, point)
+                        yield from self._iterate_calls(solved, branch, point)
                 case StraightLinePart():
                     pass
 

@@ -27,10 +27,10 @@ import numpy as np
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array as Weights
-from archline.algebra.polynomial import ONE, ZERO, Poly, total
+from archline.algebra.polynomial import ONE, ZERO, Poly, sum_polynomials
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose
-from archline.algebra.prove.prover import of_floor
+from archline.algebra.prove.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose_coefficients
+from archline.algebra.prove.prover import bounds_of_floor
 from archline.analysis.cache.footprint.references import build_references
 from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cache.summaries.reach import AccessPath, ReachedBoxes
@@ -41,14 +41,14 @@ from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import memoised, record
-from archline.recurrences.exact.indexed import CaseCalls, handed_on, index_products, weakened_conditions
+from archline.recurrences.exact.indexed import CaseCalls, find_preserved_forms, index_products, weakened_conditions
 
-DEGREE = 2
-HEIGHTS = (4, 16, 64, 256)
+CONE_DEGREE = 2
+HEIGHT_DIVISORS = (4, 16, 64, 256)
 """Divisors of Z that are tried as the least height of calls."""
 MAX_PHASES, MAX_VOLUMES = 16, 4
 DENOMINATORS = (1, 4, 60, 1_000)
-ROOM = 1.01
+ROUNDING_MARGIN = 1.01
 TALL_CACHE_FACTS = (WORDS - LINE.scaled(FEW_LINES), LINE - 1)
 Numbers = Mapping[str, Poly]
 Phase = frozenset[Poly]
@@ -99,7 +99,7 @@ class PotentialSearch:
         """An upper bound on L times the lines that a call reaches."""
         if self.reach.body.made:
             raise NoPotentialError
-        return total(map(self._words_of, self.reach.body.given))
+        return sum_polynomials(map(self._words_of, self.reach.body.given))
 
     def _words_of(self, array: Array) -> Poly:
         box = self.reach.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
@@ -112,7 +112,7 @@ class PotentialSearch:
             not count.is_constant
             or array.strided
             or array.layout == "zmorton"
-            or not self.reach.situation(()).proves(wide)
+            or not self.reach.build_situation(()).proves(wide)
         ):
             raise NoPotentialError
         return count * (wide + LINE.scaled(2))
@@ -121,9 +121,9 @@ class PotentialSearch:
     def steps(self) -> tuple[NonFittingCase, ...]:
         """The cases, for calls that do not fit."""
         beyond = self.reached_words - WORDS
-        return tuple(NonFittingCase(case, (*case.known, beyond), self._fetched(case)) for case in self.reach.cases)
+        return tuple(NonFittingCase(case, (*case.known, beyond), self._own_misses(case)) for case in self.reach.cases)
 
-    def _fetched(self, case: AccessPath) -> Poly:
+    def _own_misses(self, case: AccessPath) -> Poly:
         """Bound L times the misses of a case itself, with FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts
@@ -136,19 +136,22 @@ class PotentialSearch:
         if not ways:
             raise NoPotentialError
         # Few proofs succeed for floors and other composite atoms.
-        return min(ways, key=lambda value: (_composite(value), sum(evaluate(value, point) for point in planner.points)))
+        return min(
+            ways,
+            key=lambda value: (_count_composite_atoms(value), sum(evaluate(value, point) for point in planner.points)),
+        )
 
     @cached_property
     def template_terms(self) -> tuple[Poly, ...]:
         """The template times Z*L: Z*L, Z times the quantities, then volumes that calls pass on whole."""
         quantities = self.reach.declaration.quantities
         cuts = [CaseCalls(ZERO, tuple((1, call) for call in case.calls), {}) for case in self.reach.cases]
-        kept = [self._positive(form) for form in handed_on(cuts, index_products(quantities))]
+        kept = [self._make_nonnegative(form) for form in find_preserved_forms(cuts, index_products(quantities))]
         plain = [quantity for quantity in quantities if quantity.names.isdisjoint(self.reach.declaration.ranges)]
-        volumes = sorted((form for form in kept if form), key=_degree)[:MAX_VOLUMES]
+        volumes = sorted((form for form in kept if form), key=_max_degree)[:MAX_VOLUMES]
         return (WORDS * LINE, *(WORDS * quantity for quantity in plain), *volumes)
 
-    def _positive(self, form: Poly) -> Poly:
+    def _make_nonnegative(self, form: Poly) -> Poly:
         """Return a form with the sign that makes it nonnegative at all samples; 0 if its sign changes."""
         values = [evaluate(form, point) for point in self.reach.samples.drawn]
         if form.is_constant or not values or min(values) < 0 < max(values):
@@ -157,7 +160,7 @@ class PotentialSearch:
 
     # Phases
     def _fact_set(self, step: NonFittingCase, phase: Iterable[Poly]) -> Situation:
-        return self.reach.situation((*step.known, *phase, *TALL_CACHE_FACTS))
+        return self.reach.build_situation((*step.known, *phase, *TALL_CACHE_FACTS))
 
     @cached_property
     def _invariants(self) -> tuple[Poly, ...]:
@@ -165,18 +168,18 @@ class PotentialSearch:
         result: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
-                less = filter(self._plausible, weakened_conditions(condition, self.reach.declaration.quantities))
+                less = filter(self._is_plausible, weakened_conditions(condition, self.reach.declaration.quantities))
                 first = next((fact for fact in less if self._is_inductive(fact, step)), None)
                 if first is not None:
                     result[first] = None
         for quantity in self.reach.declaration.quantities:
-            high = (quantity.scaled(share) - WORDS for share in HEIGHTS)
+            high = (quantity.scaled(share) - WORDS for share in HEIGHT_DIVISORS)
             first = next((fact for fact in high if any(self._is_inductive(fact, step) for step in self.steps)), None)
             if first is not None:
                 result[first] = None
         return tuple(result)
 
-    def _plausible(self, value: Poly) -> bool:
+    def _is_plausible(self, value: Poly) -> bool:
         """Test that no sample contradicts the inheritance of a fact, and that some sample violates the fact."""
         negative, drawn = False, self.reach.samples
         for point in drawn.drawn:
@@ -230,10 +233,15 @@ class PotentialSearch:
 
         The potentials of later phases are known up to a common factor.
         """
-        parts = [list(self._conditions(phase, after, numbers)) for numbers in self.reach.situation(()).choices()]
+        parts = [
+            list(self._cone_constraints(phase, after, numbers))
+            for numbers in self.reach.build_situation(()).iterate_choices()
+        ]
 
         def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
-            return _coefficients([[_restrict_to_forms(part, used) for part in some] for some in parts], 1 + len(used))
+            return _solve_coefficients(
+                [[_restrict_to_forms(part, used) for part in some] for some in parts], 1 + len(used)
+            )
 
         every = range(len(self.template_terms))
         few = (used for count in (1, 2) for used in combinations(every, count))
@@ -250,12 +258,12 @@ class PotentialSearch:
             raise NoPotentialError
         more, *coefficients = numbers
         self.pays = {key: value.scaled(1 + more) for key, value in self.pays.items()}
-        self.pays[phase] = total(
+        self.pays[phase] = sum_polynomials(
             self.template_terms[index].scaled(number) for index, number in zip(used, coefficients, strict=True)
         )
         return used
 
-    def _conditions(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
+    def _cone_constraints(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
         """Yield the constraints on the coefficients, with some indices replaced by numbers.
 
         The first coefficient is the increase, in proportion, of the potentials of later phases.
@@ -268,7 +276,9 @@ class PotentialSearch:
 
         def build_constraint(facts: Iterable[Poly], later: Poly, gains: Iterable[Poly], due: Poly) -> ConeConstraint:
             first, *rest = (value.substitute(numbers) for value in (later - due, later, *gains))
-            return ConeConstraint(self._cone(tuple(fact.substitute(numbers) for fact in facts)), tuple(rest), first)
+            return ConeConstraint(
+                self._build_cone(tuple(fact.substitute(numbers) for fact in facts)), tuple(rest), first
+            )
 
         if not phase:
             # The outermost call may fit.
@@ -281,26 +291,26 @@ class PotentialSearch:
             same, paid = then == phase, self.pays.get(then, ZERO)
             there = [nothing if not same else tuple(form.substitute(call) for form in forms) for call in calls]
             later = [ZERO if same else paid.substitute(call) for call in calls]
-            gains = [form - total(images) for form, *images in zip(forms, *there, strict=True)]
-            yield build_constraint(facts, -total(later), gains, step.fetched * WORDS)
+            gains = [form - sum_polynomials(images) for form, *images in zip(forms, *there, strict=True)]
+            yield build_constraint(facts, -sum_polynomials(later), gains, step.fetched * WORDS)
             for call, before, images in zip(calls, later, there, strict=True):
                 known = (value.substitute(call) for value in (*declared, *then))
                 yield build_constraint((*facts, *known), before, images, (self.reached_words * WORDS).substitute(call))
 
     @memoised
-    def _cone(self, known: tuple[Poly, ...]) -> ProductCone:
+    def _build_cone(self, known: tuple[Poly, ...]) -> ProductCone:
         """The cone of products of two facts, including facts about floors."""
         floors = sorted({atom for fact in known for atom in fact.atoms() if isinstance(atom, a.Floor)}, key=str)
-        facts = dict.fromkeys((*known, *(fact for atom in floors for fact in of_floor(atom))))
+        facts = dict.fromkeys((*known, *(fact for atom in floors for fact in bounds_of_floor(atom))))
         varied = tuple(fact for fact in facts if not fact.is_constant)
-        return ProductCone(varied, DEGREE, frozenset(), len(varied))
+        return ProductCone(varied, CONE_DEGREE, frozenset(), len(varied))
 
 
-def _degree(value: Poly) -> int:
+def _max_degree(value: Poly) -> int:
     return max(sum(power for _, power in monomial) for monomial in value.terms)
 
 
-def _composite(value: Poly) -> int:
+def _count_composite_atoms(value: Poly) -> int:
     return sum(1 for atom in value.atoms() if atom.parts)
 
 
@@ -309,7 +319,7 @@ def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstra
     return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
 
-def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
+def _solve_coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tuple[fmpq, ...] | None:
     """Find `count` coefficients for which all constraints are in their cones; None if none are found."""
     # If one choice of index values is infeasible, the others need not be tried.
     if _propose_coefficients(parts[-1], count) is None:
@@ -319,7 +329,9 @@ def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tupl
     if proposal is None:
         return None
     for most in DENOMINATORS:
-        numbers = tuple(fmpq(math.ceil(value * ROOM * most), most) for value in proposal.coefficients.tolist())
+        numbers = tuple(
+            fmpq(math.ceil(value * ROUNDING_MARGIN * most), most) for value in proposal.coefficients.tolist()
+        )
         if all(_is_in_cone(part, numbers, weights) for part, weights in zip(every, proposal.weights, strict=True)):
             return numbers
     return None
@@ -328,9 +340,9 @@ def _coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -> tupl
 def _propose_coefficients(parts: Sequence[ConeConstraint], count: int) -> Proposal | None:
     if not parts:
         return Proposal(np.zeros(count), (), Fraction(0))
-    return propose(parts, Goal(np.ones(count), np.array([])), [1] * count)
+    return propose_coefficients(parts, Goal(np.ones(count), np.array([])), [1] * count)
 
 
 def _is_in_cone(part: ConeConstraint, numbers: Sequence[fmpq], weights: Weights) -> bool:
-    margin = part.rest + total(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
+    margin = part.rest + sum_polynomials(gain.scaled(each) for gain, each in zip(part.gains, numbers, strict=True))
     return part.cone.proves(margin, weights)

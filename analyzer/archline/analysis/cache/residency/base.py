@@ -13,19 +13,19 @@ from functools import cached_property, partial
 from typing import cast
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import is_known
+from archline.analysis.cache.footprint.windows import is_data_independent
 from archline.analysis.metrics.data import bound_without
 from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.layout import LINE, ClosedInterval, box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
 
-MAX_UNIT = 40_000
+MAX_RESIDENCY_PRODUCTS = 40_000
 """The maximum number of term products for one residency."""
 MAX_DEPTH = 16
 """The maximum depth of nests whose residencies are cached by shape, as shapes grow with its square."""
@@ -67,27 +67,27 @@ class Resident:
 
     @cached_property
     def _measured(self) -> tuple[Poly, Poly]:
-        space, misses = self._of_sizes(self.references)
+        space, misses = self._measure_once(self.references)
         return space.value, misses.value
 
-    def _of_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+    def _measure_once(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         """Measure references, or parts of references, once for equal contents."""
-        facts, content = references[0].facts, _by_content(self.measure)
+        facts, content = references[0].facts, _content_key(self.measure)
         if content is None or any(len(reference.chain) > MAX_DEPTH for reference in references):
-            return self._sized(references)
+            return self._measure_in_sizes(references)
         cache, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
         if key not in cache:
-            measured = self._sized(references)
+            measured = self._measure_in_sizes(references)
             if _loop_counters(references) & (measured[0].value.names | measured[1].value.names):
                 return measured
             cache[key] = measured
         return cache[key]
 
-    def _sized(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+    def _measure_in_sizes(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         """Measure references, with results in terms of sizes."""
         space, misses = self.measure(references)
         facts = references[0].facts
-        return of_sizes(space, facts), of_sizes(misses, facts)
+        return bound_in_sizes(space, facts), bound_in_sizes(misses, facts)
 
     @property
     def space(self) -> Poly:
@@ -113,7 +113,7 @@ class Resident:
     def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Upper bounds on the lines held and the misses, without rounding to whole lines."""
         twins = tuple(replace(reference, whole_lines=False) for reference in self.references)
-        space, misses = self._of_sizes(twins)
+        space, misses = self._measure_once(twins)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
     @property
@@ -121,7 +121,7 @@ class Resident:
         return self.references[0].name
 
 
-def _by_content(measure: Measure) -> Hashable:
+def _content_key(measure: Measure) -> Hashable:
     """A hashable key of a measure made of integers; None if it refers to other objects, which must not leak.
 
     Keyword arguments follow from the integers and the references.
@@ -147,7 +147,7 @@ def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
 def with_known_bounds(unit: Resident) -> Resident | None:
     """Return the residency if its lines and misses have closed forms in sizes, else None."""
     try:
-        with of_its_own():
+        with limited_effort():
             names = unit.space.names | unit.misses.names
     except UnboundedError:
         return None
@@ -155,24 +155,24 @@ def with_known_bounds(unit: Resident) -> Resident | None:
 
 
 @contextmanager
-def of_its_own() -> Iterator[None]:
+def limited_effort() -> Iterator[None]:
     """Limit the effort for one residency, so that a too large closed form omits only that one.
 
     Raises UnboundedError.
     """
     try:
-        with budget(MAX_UNIT, counts=True):
+        with limit_effort(MAX_RESIDENCY_PRODUCTS, counts=True):
             yield
     except TooComplexError:
         raise UnboundedError from None
 
 
-def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
+def bound_in_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
     """Bound an amount by one without entries of offset arrays, which sums leave at the ends of their ranges.
 
     Raises UnboundedError.
     """
-    if is_known(amount.value):
+    if is_data_independent(amount.value):
         return amount
     bound = bound_without(a.Offset | a.Gap, amount.value, facts, True)
     if bound is None:
@@ -180,7 +180,7 @@ def of_sizes(amount: FactoredProduct, facts: Facts) -> FactoredProduct:
     return FactoredProduct((bound,))
 
 
-def classes_of(references: Sequence[Reference], depth: int) -> Classes:
+def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
     """Partition the lines of windows by position in a row, and by row."""
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
@@ -188,12 +188,12 @@ def classes_of(references: Sequence[Reference], depth: int) -> Classes:
         spread = group_footprint(references, depth).spread()
         if spread is None:
             return ()
-        rows, wide = (of_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
+        rows, wide = (bound_in_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
         everything = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
         if len(everything) < len(array.extents):
             return ()
-        of_rows = of_sizes(FactoredProduct((everything[along],)), first.facts)
-        others = of_sizes(FactoredProduct((*everything[:along], *everything[along + 1 :])), first.facts)
+        of_rows = bound_in_sizes(FactoredProduct((everything[along],)), first.facts)
+        others = bound_in_sizes(FactoredProduct((*everything[:along], *everything[along + 1 :])), first.facts)
     except UnboundedError:
         return ()
     return (rows, ZERO, of_rows.value), (wide, ZERO, others.value)
@@ -219,11 +219,13 @@ def share_a_row(references: Sequence[Reference]) -> bool:
     """Test whether all references access one row throughout the innermost loop."""
     chain = references[0].chain
     return (
-        bool(chain) and all(reference.chain == chain for reference in references) and in_one_row(references, chain[-1])
+        bool(chain)
+        and all(reference.chain == chain for reference in references)
+        and is_in_one_row(references, chain[-1])
     )
 
 
-def in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
+def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
     """Test whether references access one row throughout a loop."""
     array, rows = references[0].array, rows_of(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:

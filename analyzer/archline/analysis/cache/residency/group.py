@@ -18,13 +18,13 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
 from archline.analysis.cache.residency.base import (
     Resident,
+    bound_in_sizes,
     common_loops,
-    of_sizes,
     pass_once,
     share_a_row,
     with_known_bounds,
 )
-from archline.analysis.cache.residency.single import last_line
+from archline.analysis.cache.residency.single import last_line_footprint
 from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 
@@ -36,7 +36,7 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     """
     if _common_direction(references) is None:
         return None
-    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], _in_turn))
+    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], _interleaved_footprint))
 
 
 def by_turns(references: Sequence[Reference]) -> Resident | None:
@@ -45,7 +45,9 @@ def by_turns(references: Sequence[Reference]) -> Resident | None:
     changes = None if way is None else _line_changes_per_row(references, way)
     if changes is None:
         return None
-    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], partial(last_line, *changes)))
+    return with_known_bounds(
+        Resident(tuple(references), references[0].chain[-1], partial(last_line_footprint, *changes))
+    )
 
 
 def _common_direction(references: Sequence[Reference]) -> int | None:
@@ -83,7 +85,7 @@ def _line_changes_per_row(references: Sequence[Reference], way: int) -> tuple[in
     return passes, 1 + sum(x != y for x, y in pairwise(turns))
 
 
-def _in_turn(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _interleaved_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Count the lines from the first element to the last, or those of each element if fewer."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
@@ -123,6 +125,8 @@ def pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Loop | Non
     chain = common_loops(references)
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
-            lines = of_sizes(group_footprint(references, depth).count.at_most(chain[:depth]), references[0].facts).value
-            windows = of_sizes(FactoredProduct((ONE,)).over(chain[:depth]), references[0].facts).value
+            lines = bound_in_sizes(
+                group_footprint(references, depth).count.at_most(chain[:depth]), references[0].facts
+            ).value
+            windows = bound_in_sizes(FactoredProduct((ONE,)).over(chain[:depth]), references[0].facts).value
             yield chain[depth - 1] if depth else None, lines, windows

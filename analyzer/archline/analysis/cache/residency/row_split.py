@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from archline.algebra.atoms import PositivePart
 from archline.algebra.bounds import Bounds
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.references import IndexSetSplitter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.single import walk_depth
 from archline.ir.factored import UnboundedError
@@ -66,11 +66,13 @@ class SidePartitioner:
             return None
         counters = {loop.variable for part in restricted for loop in part.chain}
         try:
-            with budget(MAX_SPLITTING, own=True):
+            with limit_effort(MAX_SPLITTING, own=True):
                 space, misses = (amount.value for amount in unit.measure(restricted))
         except (UnboundedError, TooComplexError):
             return None
-        known_of_sizes = not counters & (space.names | misses.names) and is_known(space) and is_known(misses)
+        known_of_sizes = (
+            not counters & (space.names | misses.names) and is_data_independent(space) and is_data_independent(misses)
+        )
         return (space, misses * unit.moves) if known_of_sizes else None
 
     @memoised
@@ -78,10 +80,10 @@ class SidePartitioner:
         """Restrict a reference to this side; None if no loop selects its rows one by one."""
         if self.side.clipped:
             return self.cutter.clip(reference, self.side.dimension, self.side.before)
-        rule = self._rule(reference)
+        rule = self._find_loop_side(reference)
         return None if rule is None else self.cutter.cut(reference, rule)
 
-    def _rule(self, reference: Reference) -> LoopSide | None:
+    def _find_loop_side(self, reference: Reference) -> LoopSide | None:
         """Find the loop iteration at which the selected row crosses `CUT`."""
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
@@ -122,7 +124,7 @@ def _has_varying_rows(reference: Reference, dimension: int) -> bool:
     )
 
 
-def _begins_elsewhere(reference: Reference, dimension: int, held: Loop | None) -> bool:
+def _has_outer_row_start(reference: Reference, dimension: int, held: Loop | None) -> bool:
     """Test whether a loop outside a residency determines the start, but not the end, of the row loop."""
     loop = _row_selecting_loop(reference, dimension)
     if loop is None or held is None:
@@ -184,14 +186,16 @@ class RowSplitSearch:
             # Rows do not consist of lines, or their lines change between iterations.
             return
         if sum(reference.array is array for reference in self.own) > MAX_TILED_REFERENCES and any(
-            map(_is_cut_short, coarse.references)
+            map(_has_clipped_loop, coarse.references)
         ):
             # The misses of some rows of tiles have long forms, which take too long for many references.
             return
         held = any(not unit.scratch for unit in fine)
         for dimension in range(len(array.extents)):
             if held or any(_has_varying_rows(reference, dimension) for reference in coarse.references):
-                relative = all(_begins_elsewhere(reference, dimension, coarse.loop) for reference in coarse.references)
+                relative = all(
+                    _has_outer_row_start(reference, dimension, coarse.loop) for reference in coarse.references
+                )
                 yield from (RowRange(dimension, before, relative) for before in (True, False))
         along = contiguous_dimension(array)
         walks = [reference.place[along] for reference in coarse.references if walk_depth(reference) is not None]
@@ -201,13 +205,13 @@ class RowSplitSearch:
 
     def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
         """Measure a coarse residency on one side, and fine ones on the other; None without a closed form."""
-        measured = self._measured(coarse, side)
+        measured = self._measure_side(coarse, side)
         if measured is None:
             return None
         lines, misses = measured
         halves, fetched = [SideResidency(lines, ZERO, misses, coarse.loop)], ZERO
         for unit in fine:
-            rest = self._rest(unit, side.opposite)
+            rest = self._split_fine_residency(unit, side.opposite)
             if rest is None:
                 return None
             halves += rest
@@ -216,9 +220,9 @@ class RowSplitSearch:
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
-    def _rest(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
+    def _split_fine_residency(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
         """Measure a fine residency on its side, reference by reference if several loops select rows."""
-        measured = self._measured(unit, side)
+        measured = self._measure_side(unit, side)
         if measured is not None:
             lines, misses = measured
             # A scratch unit has no line of its own on either side.
@@ -227,7 +231,7 @@ class RowSplitSearch:
         halves, instead = [], unit.space
         for reference in unit.references if len(unit.references) > 1 else ():
             own = (resident for resident in self.own[reference] if resident.loop is unit.loop and not resident.scratch)
-            part = next((found for resident in own if (found := self._measured(resident, side)) is not None), None)
+            part = next((found for resident in own if (found := self._measure_side(resident, side)) is not None), None)
             if part is None:
                 return None
             halves.append(SideResidency(part[0], instead, part[1], unit.loop))
@@ -235,16 +239,16 @@ class RowSplitSearch:
         return halves or None
 
     @memoised
-    def _splitter(self, side: RowRange, rows: Poly) -> SidePartitioner:
+    def _build_partitioner(self, side: RowRange, rows: Poly) -> SidePartitioner:
         return SidePartitioner(side, IndexSetSplitter(CUT, Bounds((ZERO,), (rows,))))
 
     @memoised
-    def _measured(self, unit: Resident, side: RowRange) -> tuple[Poly, Poly] | None:
+    def _measure_side(self, unit: Resident, side: RowRange) -> tuple[Poly, Poly] | None:
         rows = unit.references[0].array.extents[side.dimension]
-        return self._splitter(side, rows).measured(unit)
+        return self._build_partitioner(side, rows).measured(unit)
 
 
-def _is_cut_short(reference: Reference) -> bool:
+def _has_clipped_loop(reference: Reference) -> bool:
     """Test whether a loop around a reference has a minimum or maximum as a bound, as tiles have."""
     ends = (end for loop in reference.chain for end in (loop.lo, loop.hi))
     return any(isinstance(atom, PositivePart) for end in ends for atom in end.atoms())

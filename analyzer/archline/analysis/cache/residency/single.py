@@ -19,14 +19,14 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import is_known, slope_of
+from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
 from archline.analysis.cache.residency.base import (
     Resident,
     accepts_no_parts,
-    classes_of,
     common_loops,
-    in_one_row,
-    of_its_own,
+    derive_classes,
+    is_in_one_row,
+    limited_effort,
     pass_once,
     rows_of,
     with_known_bounds,
@@ -106,7 +106,7 @@ def reloaded_residencies(
     inner = (ref for ref in others if len(ref.chain) > len(chain) and common_loops((reference, ref)) == chain)
     loops = tuple(dict.fromkeys(ref.chain[len(chain)] for ref in inner))
     scratch = next((unit for unit in own if unit.scratch), None)
-    if not chain or not loops or scratch is None or all(is_known(loop.trips) for loop in loops):
+    if not chain or not loops or scratch is None or all(is_data_independent(loop.trips) for loop in loops):
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
@@ -133,7 +133,7 @@ def _footprint_with_reload(
 def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
     """Yield the residencies of one reference: through each loop, for the whole run, or none."""
     passed = one_line(reference), pointer_line(reference)
-    scratch = with_known_bounds(Resident((reference,), None, _each_access, scratch=True, fit=lambda _: True))
+    scratch = with_known_bounds(Resident((reference,), None, _scratch_footprint, scratch=True, fit=lambda _: True))
     yield from filter(None, (*in_windows((reference,)), *passed, scratch))
 
 
@@ -147,13 +147,13 @@ def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
             for start in _retention_depths(references, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
                 held, fit = partial(_retained_footprint, depth, start), partial(_is_sliding, depth, start)
-                splitting = partial(classes_of, references, depth)
+                splitting = partial(derive_classes, references, depth)
                 yield with_known_bounds(Resident(references, loop, held, splitting=splitting, fit=fit))
 
 
 def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
     """Yield the depths from which on loops retain windows; `depth` itself stands for no retention."""
-    with of_its_own():
+    with limited_effort():
         slides = group_footprint(references, depth).is_sliding_window
     if not slides:
         yield depth
@@ -195,21 +195,21 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
     ends = reference.hull(depth + 1)[along]
     facts = inner.facts.with_symbol(inner.variable, (inner.lo,), (inner.hi - 2,))
     after = {inner.variable: Poly.symbol(inner.variable) + 1}
-    if not all(_no_less(end.substitute(after) - end, facts) for end in ends):
+    if not all(_is_nonnegative_gap(end.substitute(after) - end, facts) for end in ends):
         return False
     low, high = hull[along]
     following = low.substitute({loop.variable: Poly.symbol(loop.variable) + 1})
     facts = loop.facts.with_symbol(loop.variable, (loop.lo,), (loop.hi - 2,))
     # If a part is empty, the next one must not begin before it.
-    return all(_no_less(following - end, facts) for end in (high, low))
+    return all(_is_nonnegative_gap(following - end, facts) for end in (high, low))
 
 
-def _no_less(apart: Poly, facts: Facts) -> bool:
+def _is_nonnegative_gap(apart: Poly, facts: Facts) -> bool:
     """Test whether a distance is nonnegative, given that entries of offset arrays are nondecreasing."""
     return is_nondecreasing(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
-def _each_access(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _scratch_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Count one miss for each access, unless it hits the line of the access before."""
     (reference,) = references
     chain, (anew, steps) = reference.chain, _access_gaps(reference)
@@ -230,7 +230,7 @@ def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
     The innermost loop moves elements in a row by one, so that a line's end lies between two elements at distance d
     in at most d iterations. Accesses to the same element count once.
     """
-    along, moving = contiguous_dimension(reference.array), _moves_along(reference)
+    along, moving = contiguous_dimension(reference.array), _moves_by_one(reference)
     anew, steps = 1, []
     for (before, here), (after, there) in pairwise(zip(reference.order, reference.in_order, strict=True)):
         step = abs(there[along] - here[along])
@@ -241,9 +241,9 @@ def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
     return anew, tuple(steps)
 
 
-def _moves_along(reference: Reference) -> bool:
+def _moves_by_one(reference: Reference) -> bool:
     """Test whether the innermost loop moves the elements along one row, by one in each iteration."""
-    if not reference.chain or not in_one_row([reference], reference.chain[-1]):
+    if not reference.chain or not is_in_one_row([reference], reference.chain[-1]):
         return False
     entry = reference.place[contiguous_dimension(reference.array)]
     return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
@@ -259,11 +259,13 @@ def one_line(reference: Reference) -> Resident | None:
     rows = reference.lines(len(chain) - 1).row_loops
     if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
         return None
-    passes = line_crossings([place[along] for place in reference.in_order])
-    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line, passes, 0)))
+    passes = count_line_crossings([place[along] for place in reference.in_order])
+    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line_footprint, passes, 0)))
 
 
-def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def last_line_footprint(
+    passes: int, others: int, references: tuple[Reference, ...]
+) -> tuple[FactoredProduct, FactoredProduct]:
     """Count misses with one line: the first fetch, and one for each crossing of a line's end.
 
     If `others` is positive, it bounds the misses of an iteration.
@@ -278,7 +280,7 @@ def last_line(passes: int, others: int, references: tuple[Reference, ...]) -> tu
     return FactoredProduct((ONE,)), FactoredProduct((fetched,)).over(tuple(outer))
 
 
-def line_crossings(offsets: Sequence[int]) -> int:
+def count_line_crossings(offsets: Sequence[int]) -> int:
     """Count how many times accesses at v + offset, for consecutive v, cross the end of a line; at least 1."""
     first, last = min(offsets), max(offsets)
     sides = [v + offset > 0 for v in range(-last, 2 - first) for offset in offsets]

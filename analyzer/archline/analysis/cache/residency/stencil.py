@@ -16,8 +16,8 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Classes, Resident, in_one_row, share_a_row, with_known_bounds
-from archline.ir.factored import FactoredProduct, UnboundedError, total_in
+from archline.analysis.cache.residency.base import Classes, Resident, is_in_one_row, share_a_row, with_known_bounds
+from archline.ir.factored import FactoredProduct, UnboundedError, sum_over_loops
 from archline.ir.layout import LINE, interval_lines
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
@@ -49,9 +49,9 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
     if any(reference.is_free or reference.chain != chain for reference in references):
         return
     for depth in range(len(chain) - 1):
-        sweep = _sweep(tuple(references), depth)
+        sweep = _find_sweep(tuple(references), depth)
         if sweep is not None:
-            measure, splitting = partial(_live_rows, depth, sweep=sweep), partial(_classes, sweep)
+            measure, splitting = partial(_sweep_footprint, depth, sweep=sweep), partial(_sweep_classes, sweep)
             yield with_known_bounds(Resident(sweep.references, chain[depth], measure, splitting=splitting))
 
 
@@ -66,10 +66,10 @@ def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
     if not moving[0].lines(len(chain)).is_sliding_window:
         # The reference returns to lines that it has left.
         return None
-    return with_known_bounds(Resident(tuple(references), chain[-1], _passed_by))
+    return with_known_bounds(Resident(tuple(references), chain[-1], _pinned_row_footprint))
 
 
-def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _pinned_row_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Hold the lines of each reference; fetch all lines of the row in each pass."""
     depth = len(references[0].chain)
     space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
@@ -79,7 +79,7 @@ def _passed_by(references: tuple[Reference, ...]) -> tuple[FactoredProduct, Fact
 def up_to(references: Sequence[Reference]) -> Resident | None:
     """Pin the line of an entry while the innermost loop passes the row up to it: A[i, k] for k < j, and A[i, j]."""
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
-    if len(chain) < 2 or not array.aligned or not in_one_row(references, chain[-1]):
+    if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):
         return None
     inner, along = chain[-1], contiguous_dimension(array)
     moving = _moved_references(references, inner)
@@ -96,7 +96,7 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
         return None
     if not _entry_line_stays((row, *still)):
         return None
-    return with_known_bounds(Resident((row, *still), chain[-2], _passed_up_to, fit=_entry_line_stays))
+    return with_known_bounds(Resident((row, *still), chain[-2], _row_prefix_footprint, fit=_entry_line_stays))
 
 
 def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
@@ -113,7 +113,7 @@ def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
     return entry.lines(len(row.chain) - 1).is_sliding_window
 
 
-def _passed_up_to(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _row_prefix_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Hold a line of the row and the entry's; fetch the prefix in each pass, and each entry's line."""
     row, entry = references[:2]
     along, inner = contiguous_dimension(row.array), row.chain[-1]
@@ -124,13 +124,13 @@ def _passed_up_to(references: tuple[Reference, ...]) -> tuple[FactoredProduct, F
     words = end[0] - first
     lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
     before = FactoredProduct((lines,))
-    passed = total_in(before, lambda: before, row.chain[:-1]).value
+    passed = sum_over_loops(before, lambda: before, row.chain[:-1]).value
     return FactoredProduct((Poly.constant(2),)), FactoredProduct(
         (passed + entry.lines(len(row.chain) - 2).total.value,)
     )
 
 
-def _sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
+def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | None:
     """Return the sweep of references at a depth; None unless loops move distinct dimensions by one each."""
     loops, along = references[0].chain[depth:], contiguous_dimension(references[0].array)
     inside = {loop.variable for loop in loops}
@@ -185,21 +185,22 @@ def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimens
     return low, high
 
 
-def _live_rows(
+def _sweep_footprint(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Hold the rows from the leading to the trailing reference, and the lines around; fetch each line once."""
     outer = references[0].chain[:depth]
-    space = FactoredProduct((_live_row_count(sweep) * _row(references) + _lines_in_one_row(sweep),))
+    space = FactoredProduct((_live_row_count(sweep) * _lines_of_row(references) + _lines_in_one_row(sweep),))
     return space.at_most(outer), group_footprint(references, depth).total
 
 
-def _classes(sweep: RowSweep) -> Classes:
+def _sweep_classes(sweep: RowSweep) -> Classes:
     """Partition the lines of a sweep by their position in a row."""
     outer = sweep.references[0].chain[: sweep.depth]
     try:
         between, row = (
-            FactoredProduct((each,)).at_most(outer).value for each in (_live_row_count(sweep), _row(sweep.references))
+            FactoredProduct((each,)).at_most(outer).value
+            for each in (_live_row_count(sweep), _lines_of_row(sweep.references))
         )
     except UnboundedError:
         return ()
@@ -217,7 +218,7 @@ def _live_row_count(sweep: RowSweep) -> Poly:
     return between
 
 
-def _row(references: tuple[Reference, ...]) -> Poly:
+def _lines_of_row(references: tuple[Reference, ...]) -> Poly:
     first = references[0]
     box = group_footprint(references, len(first.chain) - 1).hull
     return interval_lines(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)

@@ -25,7 +25,7 @@ from math import gcd
 from typing import Protocol
 
 from archline.algebra import atoms as a
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
@@ -45,7 +45,7 @@ MAX_BOXES = 12
 """The maximum number of regions of leaves that are tried as claims."""
 
 
-def of_whole(array: Array) -> list[MustTouchRegion]:
+def whole_array_claims(array: Array) -> list[MustTouchRegion]:
     """List candidate claims of a whole array, strongest first."""
     dimensions = len(array.extents)
     zeros, units, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
@@ -57,10 +57,12 @@ def of_whole(array: Array) -> list[MustTouchRegion]:
     return [*claims, *(MustTouchRegion(zeros, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 
-def of_boxes(boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts) -> list[MustTouchRegion]:
+def box_claims(
+    boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts
+) -> list[MustTouchRegion]:
     """List claims of boxes that a leaf touches, also with indices replaced by equal ones under `known`."""
     largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
-    equal = list(_equal(known))
+    equal = list(_equal_indices(known))
     result: dict[Box, None] = {}
     for box in largest[:MAX_BOXES]:
         for name, value in (("", ZERO), *equal):
@@ -83,7 +85,7 @@ def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> 
     return all(nonnegative(lo - low) and nonnegative(high - hi) for (lo, hi), (low, high) in pairs)
 
 
-def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
+def _equal_indices(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
     """Yield indices with the sums that they equal if all of `known` are nonnegative."""
     for first, second in combinations(known, 2):
         if first + second == ZERO:
@@ -94,16 +96,16 @@ def _equal(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
 
 
 # Claims that count together
-def in_rows_apart(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
+def select_separate_claims(array: Array, claims: Iterable[MustTouchRegion], facts: Facts) -> list[MustTouchRegion]:
     """Select claims that share no line pairwise, the first claim among them."""
     result: list[MustTouchRegion] = []
     for claim in claims:
-        if all(_rows_apart(array, claim, other, facts) for other in result):
+        if all(_are_in_separate_rows(array, claim, other, facts) for other in result):
             result.append(claim)
     return result
 
 
-def _rows_apart(array: Array, one: MustTouchRegion, other: MustTouchRegion, facts: Facts) -> bool:
+def _are_in_separate_rows(array: Array, one: MustTouchRegion, other: MustTouchRegion, facts: Facts) -> bool:
     if one.own is None or other.own is None or array.layout == "zmorton":
         return False
     for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):
@@ -144,7 +146,7 @@ class BoxCover:
     way: SizeBounds
     tries: int = 0
 
-    def covered(self, box: Box, parts: Sequence[Part]) -> bool:
+    def is_covered(self, box: Box, parts: Sequence[Part]) -> bool:
         self.tries += 1
         if any(self.way.nonnegative(lo - hi) for lo, hi in box):
             return True
@@ -152,7 +154,7 @@ class BoxCover:
             if self.tries > MAX_TRIES:
                 return False
             rest = (*parts[:number], *parts[number + 1 :])
-            if not part.half and self._begins(part.box, box) and self._cut(box, part.box, rest):
+            if not part.half and self._begins_at(part.box, box) and self._is_covered_from(box, part.box, rest):
                 return True
         return False
 
@@ -160,16 +162,22 @@ class BoxCover:
         """Test whether parts cover half of a square box."""
         if half == "upper":
             # Rows and columns change places.
-            return self._lower(box[::-1], [Part(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts])
-        return self._lower(box, parts)
+            return self._is_lower_half_covered(
+                box[::-1], [Part(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts]
+            )
+        return self._is_lower_half_covered(box, parts)
 
-    def _lower(self, box: Box, parts: Sequence[Part]) -> bool:
+    def _is_lower_half_covered(self, box: Box, parts: Sequence[Part]) -> bool:
         self.tries += 1
         (top, bottom), (left, right) = box
         if self.way.nonnegative(top - bottom):
             return True
         for number, part in enumerate(parts):
-            if self.tries > MAX_TRIES or not self._begins(part.box, box) or not self._reaches(part, top - left):
+            if (
+                self.tries > MAX_TRIES
+                or not self._begins_at(part.box, box)
+                or not self._contains_triangle(part, top - left)
+            ):
                 continue
             # The part contains all rows before the middle.
             middle, across = part.box[0][1], left + part.box[0][1] - top
@@ -181,21 +189,21 @@ class BoxCover:
                 rest = (*parts,)
             if self.way.nonnegative(middle - bottom):
                 return True
-            if self._lower(((middle, bottom), (across, right)), rest) and self.covered(
+            if self._is_lower_half_covered(((middle, bottom), (across, right)), rest) and self.is_covered(
                 ((middle, bottom), (left, across)), rest
             ):
                 return True
         return False
 
-    def _reaches(self, part: Part, diagonal: Poly) -> bool:
+    def _contains_triangle(self, part: Part, diagonal: Poly) -> bool:
         """Test whether a part contains all elements of its box below a diagonal, given as row minus column."""
         (top, _), (left, _) = part.box
         return not part.half or (part.half == "lower" and self.way.nonnegative(diagonal - (top - left)))
 
-    def _begins(self, part: Box, box: Box) -> bool:
+    def _begins_at(self, part: Box, box: Box) -> bool:
         return all(self.way.nonnegative(low - lo) for (low, _), (lo, _) in zip(box, part, strict=True))
 
-    def _cut(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
+    def _is_covered_from(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
         """Test whether a part at the beginning of a box, and further parts, cover the box."""
         short = [place for place, (_, end) in enumerate(box) if not self.way.nonnegative(part[place][1] - end)]
         if not short:
@@ -204,7 +212,7 @@ class BoxCover:
         middle = part[place][1]
         behind = (*box[:place], (middle, end), *box[place + 1 :])
         before = (*box[:place], (start, middle), *box[place + 1 :])
-        return self.covered(behind, others) and self._cut(before, part, others)
+        return self.is_covered(behind, others) and self._is_covered_from(before, part, others)
 
 
 Claimed = tuple[tuple[Array, MustTouchRegion], ...]
@@ -226,7 +234,7 @@ class MustAccess:
         result: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
             nonempty = [claim for claim in claimed.get(array.name, ()) if body.is_about(array, claim)]
-            result += [(array, claim) for claim in in_rows_apart(array, nonempty, body.facts)]
+            result += [(array, claim) for claim in select_separate_claims(array, nonempty, body.facts)]
         return (*result, *self.made[algorithm])
 
     def lines(self, algorithm: s.Algorithm, *, plain: bool = False, of: frozenset[str] | None = None) -> Poly:
@@ -243,7 +251,7 @@ class MustAccess:
                 continue
             # Regions without a closed form count nothing.
             with suppress(UnresolvedError, TooComplexError):
-                total = total + _lines(array, claim, body.facts, plain)
+                total = total + _claim_lines(array, claim, body.facts, plain)
         return body.facts.restore(total)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
@@ -266,10 +274,10 @@ def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
     local_claims: dict[s.Algorithm, Claimed] = {}
     for together in callees_first(module, algorithm):
-        followed = {callee: body for callee in together if (body := _body(module, callee, written)) is not None}
+        followed = {callee: body for callee in together if (body := _follow_body(module, callee, written)) is not None}
         bodies |= followed
         try:
-            with budget(MAX_TERM_PRODUCTS, own=True):
+            with limit_effort(MAX_TERM_PRODUCTS, own=True):
                 claims |= _greatest_fixpoint(followed, claims)
         except (TooComplexError, RecursionError):
             claims |= {callee: {} for callee in followed}
@@ -280,9 +288,9 @@ def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -
 # Claims
 def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """Remove claims that do not follow from those of callees, until the rest imply each other."""
-    left = {callee: {array.name: of_whole(array) for array in body.given} for callee, body in bodies.items()}
+    left = {callee: {array.name: whole_array_claims(array) for array in body.given} for callee, body in bodies.items()}
     current = {
-        callee: {array.name: [left[callee][array.name].pop(0), *body.by_indices(array, known)] for array in body.given}
+        callee: {array.name: [left[callee][array.name].pop(0), *body.leaf_claims(array, known)] for array in body.given}
         for callee, body in bodies.items()
     }
     all_, changed = {**known, **current}, True
@@ -306,7 +314,7 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
     """The claims of local arrays that lie on each other, for the largest such stack."""
     result: dict[Array, MustTouchRegion] = {}
     try:
-        with budget(MAX_TERM_PRODUCTS, own=True):
+        with limit_effort(MAX_TERM_PRODUCTS, own=True):
             for array in body.local_arrays:
                 claim = _first_valid_claim(body, array, claims)
                 if claim is not None:
@@ -319,20 +327,20 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
 
 def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
     """The first nontrivial claim of a local array that holds."""
-    tried = of_whole(array) if body.may_touch(array, claims) else []
+    tried = whole_array_claims(array) if body.may_touch(array, claims) else []
     return next((claim for claim in tried if body.is_about(array, claim) and body.implies(array, claim, claims)), None)
 
 
 # Lines of claims
-def _lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _claim_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     if claim.half:
-        return _beside_diagonal(array, claim, facts, plain)
+        return _half_square_lines(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
         return _inner_region_lines(array, claim, facts)
-    return _extents_indicator(claim.least, array, facts) * (_elements(array) or array_lines(array))
+    return _extents_indicator(claim.least, array, facts) * (_zmorton_lines(array) or array_lines(array))
 
 
-def _elements(array: Array) -> Poly | None:
+def _zmorton_lines(array: Array) -> Poly | None:
     """The minimum lines of an array in Z-Morton order; None in other layouts."""
     if array.layout != "zmorton":
         return None
@@ -349,7 +357,7 @@ def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly
     return factor
 
 
-def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     """Count the lines of half a square row by row (or by column): the first or the last words of each."""
     extent, place = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
@@ -366,7 +374,7 @@ def _beside_diagonal(array: Array, claim: MustTouchRegion, facts: Facts, plain: 
 def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """Bound the lines of a region from below: w words of a row are at least ceil(w/L) lines."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
-    return _elements(part) or array_lines(part)
+    return _zmorton_lines(part) or array_lines(part)
 
 
 # Bodies
@@ -417,12 +425,12 @@ class FollowedBody:
             regions = RegionCollector(array, claims).of(nodes, way.refined)
             parts = dict.fromkeys(region.part for region in regions if all(map(way.nonnegative, region.needs)))
             covering = BoxCover(way)
-            done = covering.half(box, claim.half, list(parts)) if claim.half else covering.covered(box, list(parts))
+            done = covering.half(box, claim.half, list(parts)) if claim.half else covering.is_covered(box, list(parts))
             if not done:
                 return False
         return True
 
-    def by_indices(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
+    def leaf_claims(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
         """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
         result: dict[MustTouchRegion, None] = {}
         for conditions, nodes in self.ways:
@@ -434,7 +442,7 @@ class FollowedBody:
                 certain = (region for region in parts if all(map(way.nonnegative, region.needs)))
                 boxes = (region.part.box for region in certain if not region.part.half)
                 names = (*self.sizes, *self.indices)
-                result |= dict.fromkeys(of_boxes(boxes, conditions, names, way.refined))
+                result |= dict.fromkeys(box_claims(boxes, conditions, names, way.refined))
         return iter(result)
 
     def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
@@ -446,13 +454,14 @@ class FollowedBody:
         """Test whether every path accesses an array, or passes it to a call with a claim about it."""
         large = tuple(extent - 2 for extent in array.extents)
         return all(
-            self.path_facts(known, large).impossible or _mentions(nodes, array, claims) for known, nodes in self.ways
+            self.path_facts(known, large).impossible or _mentions_array(nodes, array, claims)
+            for known, nodes in self.ways
         )
 
     @cached_property
     def local_arrays(self) -> tuple[Array, ...]:
         """The local arrays that a call makes exactly once."""
-        found = dict.fromkeys(array for _, nodes in self.ways for array in _arrays(nodes))
+        found = dict.fromkeys(array for _, nodes in self.ways for array in _mentioned_arrays(nodes))
         return tuple(array for array in found if array.local and array.exact and not array.within and not array.moves)
 
     @memoised
@@ -461,10 +470,10 @@ class FollowedBody:
         return PathFacts(self.facts, (*large, *known))
 
 
-def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
+def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody | None:
     """Lower a body and list its paths; None if it cannot be followed."""
     try:
-        with budget(MAX_TERM_PRODUCTS, own=True):
+        with limit_effort(MAX_TERM_PRODUCTS, own=True):
             body = body_of(module, algorithm, MustLowering())
         nodes = tuple(writes_only(body.nodes)) if written else body.nodes
         found = tuple((known or (), each) for known, each in enumerate_paths(nodes))
@@ -474,13 +483,13 @@ def _body(module: Module, algorithm: s.Algorithm, written: bool) -> FollowedBody
     return FollowedBody(body.given, signature.size_names, signature.indices, body.scope.facts, found)
 
 
-def _arrays(nodes: Sequence[Node]) -> Iterator[Array]:
+def _mentioned_arrays(nodes: Sequence[Node]) -> Iterator[Array]:
     """Yield the arrays that nodes access or pass to calls."""
     yield from (access.array for access, _ in iter_accesses(tuple(nodes)))
     yield from (view.array for call in recursive_calls(nodes) for view in call.views.values())
 
 
-def _mentions(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
+def _mentions_array(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
     """Test whether nodes access an array, or pass it to a call with a claim about it."""
     return any(access.array is array for access, _ in iter_accesses(tuple(nodes))) or any(
         view.array is array and bool(claims.get(call.target, {}).get(name))

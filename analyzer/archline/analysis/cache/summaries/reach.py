@@ -16,15 +16,21 @@ import numpy as np
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.polynomial import ONE, ZERO, Poly, combination
+from archline.algebra.polynomial import ONE, ZERO, Poly, linear_combination
 from archline.algebra.prove.farkas import Situation
-from archline.algebra.prove.handelman import ConeConstraint, constraints, proposals
+from archline.algebra.prove.handelman import ConeConstraint, cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import Declaration, declared_scope, index_declaration
-from archline.ir.factored import UnboundedError, most_in
+from archline.ir.factored import UnboundedError, max_in_loop
 from archline.ir.layout import ClosedInterval
-from archline.ir.recursive import RecursiveBody, TooManyPathsError, enumerate_paths, recurses, recursive_calls
+from archline.ir.recursive import (
+    RecursiveBody,
+    TooManyPathsError,
+    contains_recursive_call,
+    enumerate_paths,
+    recursive_calls,
+)
 from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguous_dimension, iter_accesses
 from archline.records import record
 
@@ -61,7 +67,7 @@ class AccessPath:
     accesses: tuple[tuple[Access, Chain], ...]
     calls: tuple[Mapping[str, Poly], ...]
 
-    def farthest(self, end: End) -> Iterator[Poly]:
+    def extreme_subscripts(self, end: End) -> Iterator[Poly]:
         """Yield the extreme subscript of each access in a direction, times its sign. Raises UnboundedError."""
         array, dimension, sign = end
         for access, chain in self.accesses:
@@ -71,7 +77,7 @@ class AccessPath:
                     raise UnboundedError
                 value = place.scaled(sign)
                 for loop in reversed(chain):
-                    value = most_in(value, loop, loop.facts)
+                    value = max_in_loop(value, loop, loop.facts)
                 yield value
 
 
@@ -95,13 +101,13 @@ class ReachedBoxes:
     @cached_property
     def boxes(self) -> dict[Array, Box]:
         """The boxes that contain the accesses of a call to its array arguments, if indices determine them."""
-        return {array: box for array in self.body.given if (box := self._box(array)) is not None}
+        return {array: box for array in self.body.given if (box := self._derive_box(array)) is not None}
 
-    def situation(self, known: Iterable[Poly]) -> Situation:
+    def build_situation(self, known: Iterable[Poly]) -> Situation:
         """Combine the declared facts with further nonnegative values."""
         return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
 
-    def _box(self, array: Array) -> Box | None:
+    def _derive_box(self, array: Array) -> Box | None:
         """Derive the box of a call's accesses to an array, in its indices; None if no dimension has a bound.
 
         The box may extend beyond the array.
@@ -110,44 +116,48 @@ class ReachedBoxes:
             return None
         result = []
         for dimension, extent in enumerate(array.extents):
-            low, high = (self._end((array, dimension, sign)) for sign in (-1, 1))
+            low, high = (self._derive_end((array, dimension, sign)) for sign in (-1, 1))
             result.append((ZERO if low is None else -low, extent - 1 if high is None else high))
         return tuple(result) if any(_names_index(end, self.body) for interval in result for end in interval) else None
 
-    def _end(self, end: End) -> Poly | None:
+    def _derive_end(self, end: End) -> Poly | None:
         """Derive the extreme subscript of calls in a direction, times its sign; None without a proof."""
         try:
-            accessed = [tuple(case.farthest(end)) for case in self.cases]
+            accessed = [tuple(case.extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:
             return None
-        proposed = (bound for forms in (self._forms, *self._plain) for bound in self._proposed(accessed, forms))
-        return next((bound for bound in proposed if self._proves(bound, accessed)), None)
+        proposed = (
+            bound
+            for forms in (self._template_forms, *self._index_forms)
+            for bound in self._propose_bounds(accessed, forms)
+        )
+        return next((bound for bound in proposed if self._is_proved(bound, accessed)), None)
 
-    def _proposed(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
+    def _propose_bounds(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
         """Yield sums of forms that bound the accesses, and their own values at calls, tightest first."""
         parts: list[ConeConstraint] = []
         for case, own in zip(self.cases, accessed, strict=True):
-            situation = self.situation(case.known)
+            situation = self.build_situation(case.known)
             for call in case.calls:
-                parts += constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
+                parts += cone_constraints(situation, [form - form.substitute(call) for form in forms], ZERO)
             for value in own:
-                parts += constraints(situation, forms, -value)
+                parts += cone_constraints(situation, forms, -value)
         points = self.samples.drawn
         mean = np.array([float(sum(evaluate(form, point) for point in points)) for form in forms])
-        for numbers in proposals(parts, mean):
-            yield combination(forms, numbers)
+        for numbers in iterate_proposals(parts, mean):
+            yield linear_combination(forms, numbers)
 
-    def _proves(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
+    def _is_proved(self, bound: Poly, accessed: Sequence[Sequence[Poly]]) -> bool:
         """Prove that no case exceeds the bound if its calls do not."""
         for case, own in zip(self.cases, accessed, strict=True):
-            situation = self.situation(case.known)
+            situation = self.build_situation(case.known)
             there = (bound.substitute(call) for call in case.calls)
             if not all(situation.proves(bound - value) for value in (*there, *own)):
                 return False
         return True
 
     @cached_property
-    def _forms(self) -> tuple[Poly, ...]:
+    def _template_forms(self) -> tuple[Poly, ...]:
         """The constant 1, the indices, and positive parts of slopes times differences of indices."""
         ranges = self.declaration.ranges
         parts = [
@@ -157,11 +167,11 @@ class ReachedBoxes:
             if any(sign * value > 0 for value in values)
         ]
         differences = [quantity for quantity in self.declaration.quantities if quantity.names.isdisjoint(ranges)]
-        indices = (index for _, index in self._plain)
+        indices = (index for _, index in self._index_forms)
         return (ONE, *indices, *parts, *(part * difference for part in parts for difference in differences))
 
     @property
-    def _plain(self) -> tuple[tuple[Poly, Poly], ...]:
+    def _index_forms(self) -> tuple[tuple[Poly, Poly], ...]:
         """The constant 1 paired with each index that has many values."""
         indices = self.body.scope.module.signatures[self.body.algorithm].indices
         return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
@@ -218,15 +228,15 @@ def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
     except TooManyPathsError:
         raise NotReachedError from None
     for conditions, nodes in every:
-        if conditions is None or any(isinstance(node, Loop) and recurses(node) for node in nodes):
+        if conditions is None or any(isinstance(node, Loop) and contains_recursive_call(node) for node in nodes):
             raise NotReachedError
         calls = [node for node in nodes if isinstance(node, RecursiveCall)]
-        if not all(_given_whole(call, array) for call in calls for array in body.given):
+        if not all(_is_passed_whole(call, array) for call in calls for array in body.given):
             raise NotReachedError
         yield AccessPath(conditions, tuple(iter_accesses(nodes)), tuple(call.sizes for call in calls))
 
 
-def _given_whole(call: RecursiveCall, array: Array) -> bool:
+def _is_passed_whole(call: RecursiveCall, array: Array) -> bool:
     """Test whether a call passes an array unchanged."""
     view = call.views[array.name]
     straight = tuple((dimension, ONE) for dimension in range(len(array.extents)))

@@ -23,7 +23,7 @@ from archline.records import record
 
 MAX_PARTS = 12
 """The maximum number of parts among which adjacent ones are merged."""
-MAX_KEPT = 40
+MAX_REGIONS = 40
 """The maximum number of regions of a list of nodes, as a loop can turn one region into two."""
 Box = tuple[HalfOpenInterval, ...]
 """In each dimension the first entry, and the one after the last."""
@@ -102,22 +102,24 @@ class RegionCollector:
                 case Access(array=array, place=place, wherever=()) if array is self.array:
                     regions |= dict.fromkeys(map(ConditionalRegion, _element_region(place)))
                 case RecursiveCall():
-                    regions |= dict.fromkeys(map(ConditionalRegion, self._given(node, facts)))
+                    regions |= dict.fromkeys(map(ConditionalRegion, self._regions_of_call(node, facts)))
                 case Loop(body=body):
                     turn = WindowLoop(node.variable, node.lo, node.hi)
                     inside = self.of(body, with_loop_bounds(turn, facts, 1))
-                    regions |= dict.fromkeys(all_ for region in inside for all_ in _in_loop(region, turn, facts))
+                    regions |= dict.fromkeys(
+                        all_ for region in inside for all_ in _regions_of_loop(region, turn, facts)
+                    )
                 case _:
                     pass
-        listed = list(regions)[:MAX_KEPT]
-        return [*listed, *_side_by_side(listed)]
+        listed = list(regions)[:MAX_REGIONS]
+        return [*listed, *_merge_adjacent(listed)]
 
-    def _given(self, call: RecursiveCall, facts: Facts) -> Iterator[Part]:
+    def _regions_of_call(self, call: RecursiveCall, facts: Facts) -> Iterator[Part]:
         claimed = self.claims.get(call.target, {})
         for name, view in call.views.items():
             for claim in claimed.get(name, ()):
                 if view.array is self.array and _extents_at_least(view, claim.least, facts):
-                    yield from part_of(view, claim, call.sizes)
+                    yield from claimed_part(view, claim, call.sizes)
 
 
 def _extents_at_least(view: View, least: Sequence[int], facts: Facts) -> bool:
@@ -131,7 +133,9 @@ def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
         yield Part(box)
 
 
-def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})) -> Iterator[Part]:
+def claimed_part(
+    view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})
+) -> Iterator[Part]:
     """Yield the claimed part of a view in its array, if the view is a box of it.
 
     `sizes` are those of the call that receives the view.
@@ -158,7 +162,7 @@ def part_of(view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = Mapp
         yield Part(claim.box(ends), claim.half)
 
 
-def _in_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
+def _regions_of_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
     """Yield the region that all iterations touch; else that of the first one, and of the last one."""
     name = turn.variable
     clipped = clip_loop(touched.needs, turn, facts)
@@ -216,7 +220,7 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
     return (top, bottom - 1), (left + 1, right)
 
 
-def _side_by_side(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
+def _merge_adjacent(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
     """Merge pairs of parts that are adjacent in one dimension and equal in the rest."""
     boxes = [region for region in found if not region.part.half][:MAX_PARTS]
     for left, right in permutations(boxes, 2):

@@ -17,10 +17,10 @@ from math import inf
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.compiled import Compiler, Number
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, ZERO, Poly, total
+from archline.algebra.polynomial import ONE, ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.group import (
@@ -78,10 +78,10 @@ def enumerate_clusterings(
         key = frozenset(map(frozenset, parts))
         if key not in yielded:
             yielded.add(key)
-            yield [_cluster(part, own, cache) for part in parts]
+            yield [_build_cluster(part, own, cache) for part in parts]
 
 
-def _cluster(
+def _build_cluster(
     references: Sequence[Reference],
     own: Mapping[Reference, tuple[Resident, ...]],
     cache: dict[frozenset[Reference], ReferenceCluster],
@@ -94,7 +94,7 @@ def _cluster(
         else:
             alike = _group_by_key((reference.place, reference) for reference in references)
             parts = alike if len(alike) > 1 else [[reference] for reference in references]
-            clusters = tuple(_cluster(part, own, cache) for part in parts)
+            clusters = tuple(_build_cluster(part, own, cache) for part in parts)
             cache[key] = ReferenceCluster(
                 tuple(references), tuple(filter(None, joint_residencies(references))), clusters
             )
@@ -117,7 +117,7 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
             yield derive_residency(references)
 
 
-def by_array(references: Sequence[Reference]) -> list[list[Reference]]:
+def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
     """Group references by array."""
     result: dict[int, list[Reference]] = {}
     for reference in references:
@@ -205,23 +205,23 @@ class AllocationPlanner:
             units = tuple(single_reference_residencies(reference))
             self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
         own = {reference: _without_equivalent(units) for reference, units in self._alone.items()}
-        arrays = [list(enumerate_clusterings(group, own)) for group in by_array(self.references)]
+        arrays = [list(enumerate_clusterings(group, own)) for group in group_by_array(self.references)]
         self._clusters = [
             list(dict.fromkeys(part for clusters in ways for cluster in clusters for part in cluster.all_parts))
             for ways in arrays
         ]
-        self._evaluate(unit for cluster in chain.from_iterable(self._clusters) for unit in cluster.units)
+        self._evaluate_residencies(unit for cluster in chain.from_iterable(self._clusters) for unit in cluster.units)
         result: dict[frozenset[Resident], AllocationPlan] = {}
         nothing = tuple(unit for reference in self.references for unit in self._alone[reference] if unit.scratch)
         of_all = len(nothing) == len(self.references)
         if of_all:
-            result[frozenset()] = self._plan(nothing)
+            result[frozenset()] = self._build_plan(nothing)
         narrow = self._greedy_small_capacity(nothing) if of_all else ()
-        for numbered in chain(self._frontier(arrays), narrow):
+        for numbered in chain(self._frontier_choices(arrays), narrow):
             units = tuple([self._by_number[number] for number in numbered])
             key = frozenset(units)
             if key not in result:
-                result[key] = self._plan(units)
+                result[key] = self._build_plan(units)
         return list(result.values())
 
     def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
@@ -231,7 +231,7 @@ class AllocationPlanner:
             return None
         held: list[Number] = [int(anew) for anew in self._uncached_regions(plan.units)]
         for unit in plan.units:
-            for place in self._places(unit)[0]:
+            for place in self._held_regions(unit)[0]:
                 held[place] += exact[unit][0]
         return max(held), sum(exact[unit][1] for unit in plan.units)
 
@@ -247,11 +247,13 @@ class AllocationPlanner:
         for plan in plans:
             if all(unit in numbers for unit in plan.units):
                 least = sum(numbers[unit][1] for unit in plan.units) // MIN_SAVING_SHARE
-                units = tuple(chain.from_iterable(self._by_lines(unit, least, numbers) for unit in plan.units))
+                units = tuple(
+                    chain.from_iterable(self._replace_by_single_lines(unit, least, numbers) for unit in plan.units)
+                )
                 if units != plan.units:
-                    yield self._plan(units)
+                    yield self._build_plan(units)
 
-    def _by_lines(self, unit: Resident, least: int, numbers: Numbers) -> tuple[Resident, ...]:
+    def _replace_by_single_lines(self, unit: Resident, least: int, numbers: Numbers) -> tuple[Resident, ...]:
         """Replace a residency by ones of at most a line, unless misses rise by more than `least`."""
         if unit.scratch:
             return (unit,)
@@ -266,7 +268,7 @@ class AllocationPlanner:
         return tuple(result) if sum(numbers[alt][1] for alt in result) <= numbers[unit][1] + least else (unit,)
 
     # Numbers
-    def _evaluate(self, units: Iterable[Resident]) -> None:
+    def _evaluate_residencies(self, units: Iterable[Resident]) -> None:
         """Evaluate the lines and misses of all residencies at every sample."""
         self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
         units = self._by_number
@@ -300,15 +302,15 @@ class AllocationPlanner:
         return sorted(found, key=len, reverse=True)
 
     # Best choices at samples
-    def _frontier(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
+    def _frontier_choices(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
         """Yield the choices that fetch least for some number of lines at each sample."""
-        ways = ([self._together(clusters) for clusters in clusterings] for clusterings in arrays)
+        ways = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
         options = (combine_choices(choices).best(MAX_OPTIONS) for choices in ways)
         states = reduce(lambda one, other: one.combine(other, MAX_STATES), options)
         return chain.from_iterable(map(states.at, range(len(self.points))))
 
-    def _together(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
-        first, *others = map(self._choices, clusters)
+    def _combine_clusters(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
+        first, *others = map(self._cluster_choices, clusters)
         return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
 
     def _greedy_small_capacity(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
@@ -318,7 +320,7 @@ class AllocationPlanner:
         """
         units = [unit for first in nothing for unit in _without_equivalent(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
-        known = self._measured(units)
+        known = self._residency_choices(units)
         every = range(len(self.points))
         # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in every if any(unit.given_up for unit in units) else every[-LARGE_SAMPLE_COUNT:]:
@@ -326,12 +328,12 @@ class AllocationPlanner:
                 yield from known.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
 
     @memoised
-    def _choices(self, cluster: ReferenceCluster) -> ParetoChoices:
+    def _cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
         """The best choices of a cluster, cached as clusterings share clusters."""
-        whole = self._measured(cluster.units)
-        return combine_choices([self._together(cluster.parts), whole]) if cluster.parts else whole
+        whole = self._residency_choices(cluster.units)
+        return combine_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
 
-    def _measured(self, units: Sequence[Resident]) -> ParetoChoices:
+    def _residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
         """Make each residency a choice, at samples where it has values."""
         numbers = [self._units[unit] for unit in units]
         held, fetching = self._regions_by_number
@@ -366,14 +368,14 @@ class AllocationPlanner:
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
         anew = np.zeros_like(active)
         for number, unit in enumerate(self._by_number):
-            held, fetching = self._places(unit)
+            held, fetching = self._held_regions(unit)
             active[list(held), number] = True
             if fetching is not None:
                 anew[fetching, number] = True
         return active, anew
 
     @memoised
-    def _places(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
+    def _held_regions(self, unit: Resident) -> tuple[tuple[int, ...], int | None]:
         """The regions in which a residency holds lines, and the one in which it fetches at every access."""
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
@@ -381,21 +383,23 @@ class AllocationPlanner:
 
     def _uncached_regions(self, units: Sequence[Resident]) -> list[bool]:
         """Test for each region whether some residency fetches at every access."""
-        found = {self._places(unit)[1] for unit in units}
+        found = {self._held_regions(unit)[1] for unit in units}
         return [place in found for place in range(len(self._regions))]
 
-    def _plan(self, units: tuple[Resident, ...]) -> AllocationPlan:
+    def _build_plan(self, units: tuple[Resident, ...]) -> AllocationPlan:
         held: list[list[Resident]] = [[] for _ in self._regions]
         for unit in units:
-            for place in self._places(unit)[0]:
+            for place in self._held_regions(unit)[0]:
                 held[place].append(unit)
         needs = tuple(map(self._region_need, map(tuple, held), self._uncached_regions(units)))
-        return AllocationPlan(units, needs, total(unit.misses for unit in units), partial(self._retentions, units))
+        return AllocationPlan(
+            units, needs, sum_polynomials(unit.misses for unit in units), partial(self._find_retentions, units)
+        )
 
     @memoised
     def _region_need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines that a region needs, cached as plans share most regions."""
-        return total(unit.space for unit in held) + int(anew)
+        return sum_polynomials(unit.space for unit in held) + int(anew)
 
     @memoised
     def room(self, lines: Poly) -> Poly:
@@ -409,7 +413,7 @@ class AllocationPlanner:
         """
         needs: list[list[Poly]] = [[], []]
         for place, anew in enumerate(self._uncached_regions(plan.units)):
-            held = [unit.smooth[0] for unit in plan.units if place in self._places(unit)[0]]
+            held = [unit.smooth[0] for unit in plan.units if place in self._held_regions(unit)[0]]
             needs[0].append(sum((lines.value for lines in held), ZERO) + int(anew))
             needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(anew))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
@@ -429,35 +433,39 @@ class AllocationPlanner:
         around = ((place, region) for place, region in enumerate(self._regions) if loop is None or id(loop) in region)
         return tuple(place for place, region in around if not any(id(each) in region for each in given_up))
 
-    def _retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
+    def _find_retentions(self, units: tuple[Resident, ...]) -> tuple[tuple[Retention, ...], ...]:
         """Find for each array the retentions that spare lines allow; empty if that takes too long."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
-            with budget(MAX_RETENTIONS, own=True):
-                return tuple(tuple(self._of_array(clusters, owner)) for clusters in self._clusters)
+            with limit_effort(MAX_RETENTIONS, own=True):
+                return tuple(tuple(self._array_retentions(clusters, owner)) for clusters in self._clusters)
         except (TooComplexError, UnboundedError):
             return ()
 
-    def _of_array(self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]) -> Iterator[Retention]:
+    def _array_retentions(
+        self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]
+    ) -> Iterator[Retention]:
         """Yield retentions for clusters whose residencies in the plan hold no other references."""
         for cluster in clusters:
             units = tuple(dict.fromkeys(owner[id(reference)] for reference in cluster.references))
             if sum(len(unit.references) for unit in units) == len(cluster.references):
-                yield from self._in_place_of(units, cluster)
+                yield from self._cached_retentions(units, cluster)
 
     @memoised
-    def _splits(self, _: Array) -> RowSplitSearch:
+    def _row_split_search(self, _: Array) -> RowSplitSearch:
         return RowSplitSearch(self._alone)
 
     @memoised
-    def _in_place_of(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
+    def _cached_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
         """The retentions of a cluster by other residencies, or by pinned windows."""
         return tuple(self._retention_options(units, cluster))
 
     def _retention_options(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
         references = frozenset(cluster.references)
-        fetched, held = (total(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True))
-        splits = self._splits(cluster.references[0].array)
+        fetched, held = (
+            sum_polynomials(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True)
+        )
+        splits = self._row_split_search(cluster.references[0].array)
         for unit in cluster.units:
             if unit in units or unit.scratch:
                 continue

@@ -15,10 +15,10 @@ from math import prod
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ZERO, Poly, total
+from archline.algebra.polynomial import ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference
 from archline.expr.intervals import EvaluationError
-from archline.ir.factored import UnboundedError, most_in
+from archline.ir.factored import UnboundedError, max_in_loop
 from archline.ir.layout import LINE, ClosedInterval, array_lines, stack_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
@@ -46,12 +46,12 @@ class ArrayFootprint:
         """Count the lines in the union of the boxes, at sizes and L. Raises EvaluationError."""
         most = int(evaluate(self.lines, sizes))
         try:
-            found = [box for reached in self.boxes if all(box := tuple(self._box(reached, sizes)))]
+            found = [box for reached in self.boxes if all(box := tuple(self._clip_box(reached, sizes)))]
         except EvaluationError:
             return most
         return min(most, _count_union(found)) if self.boxes else most
 
-    def _box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
+    def _clip_box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
         """Clip a box to the array; the range of the contiguous dimension is converted to lines."""
         for dimension, ((low, high), extent) in enumerate(zip(box, self.extents, strict=True)):
             first = max(0, int(evaluate(low, sizes)))
@@ -94,7 +94,7 @@ class TotalFootprint:
         most = ZERO
         for height in self.tops:
             most = facts.maximum(most, height)
-        given = total(footprint.lines * (footprint.moves if moved else 1) for footprint in self.given)
+        given = sum_polynomials(footprint.lines * (footprint.moves if moved else 1) for footprint in self.given)
         return given + most * (self.moves if moved else 1)
 
 
@@ -119,7 +119,7 @@ def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts
     restore = facts.restore
     boxes = () if array.layout == "zmorton" else (reference.hull(0) for reference in references)
     return ArrayFootprint(
-        restore(_lines(array)),
+        restore(_max_lines(array)),
         contiguous_dimension(array),
         tuple(map(restore, array.extents)),
         tuple(tuple((restore(low), restore(high)) for low, high in box) for box in boxes),
@@ -127,7 +127,7 @@ def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts
     )
 
 
-def _lines(array: Array) -> Poly:
+def _max_lines(array: Array) -> Poly:
     """Count the lines of an array; at most one line for each element of a Z-Morton square."""
     if array.layout != "zmorton":
         return array_lines(array)
@@ -140,7 +140,7 @@ def _stack_top(array: Array, chain: Chain) -> Poly:
     top = stack_lines(array)
     for loop in reversed(chain):
         if loop.variable in top.names:
-            top = chain[0].facts.positive_part(most_in(_merge_floor_terms(top), loop, loop.facts))
+            top = chain[0].facts.positive_part(max_in_loop(_merge_floor_terms(top), loop, loop.facts))
     return top
 
 

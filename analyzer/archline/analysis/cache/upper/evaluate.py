@@ -16,7 +16,7 @@ from itertools import chain
 from math import ceil, floor, inf, isfinite
 from operator import attrgetter
 
-from archline.algebra.effort import late
+from archline.algebra.effort import is_out_of_time
 from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
@@ -29,11 +29,11 @@ from archline.records import memoised, record
 
 MIN_SAVING_SHARE = 10
 """A residency that saves less than one part in this number of the misses is not tried for some rows."""
-DENSEST = 4
+MAX_DENSITY_RATIO = 4
 """The best rows save at most about this multiple of the average saving for each line."""
-Taken = tuple[tuple[Number, tuple[int, ...]], ...]
+TakenLines = tuple[tuple[Number, tuple[int, ...]], ...]
 """Numbers of lines, each with the regions in which they are held."""
-NEAREST = 8
+MAX_SPLIT_PLANS = 8
 """The number of plans that are tried with some rows held by other residencies."""
 
 
@@ -53,11 +53,11 @@ class CompiledBounds:
     def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
         """Return the expressions of an owner as functions; the owner is the key of the cache."""
         if owner not in self._by_owner:
-            self._by_owner[owner] = tuple(map(self._function, values))
+            self._by_owner[owner] = tuple(map(self._compile_value, values))
         return self._by_owner[owner]
 
     @memoised
-    def _function(self, value: Poly) -> Compute:
+    def _compile_value(self, value: Poly) -> Compute:
         return self.compiler.of(self.restore(value))
 
 
@@ -65,7 +65,7 @@ class CompiledBounds:
 class Saving:
     """Lines that are held in some regions, and the fetches that they save."""
 
-    taken: Taken
+    taken: TakenLines
     saved: Number
 
     @property
@@ -74,10 +74,10 @@ class Saving:
         return max([1, *(lines for lines, _ in self.taken)])
 
 
-NOTHING = Saving((), 0)
+NO_SAVING = Saving((), 0)
 
 
-def left_of(spare: Sequence[Number], taken: Taken) -> list[Number]:
+def subtract_taken(spare: Sequence[Number], taken: TakenLines) -> list[Number]:
     """Subtract the taken lines from the spare lines of each region."""
     left = list(spare)
     for lines, regions in taken:
@@ -113,7 +113,7 @@ class PointCache:
         compiler.extend(environment)
         return [compute(environment) for compute in functions]
 
-    def ranked(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[Ranked]:
+    def rank_retentions(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[RankedRetention]:
         """Rank the retentions that may save something, by the most that they may save."""
         ordered = ((-retention.ceiling(self, spare), place, retention) for place, retention in enumerate(retentions))
         return sorted(entry for entry in ordered if entry[0] < 0)
@@ -139,18 +139,18 @@ class RetainClasses:
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
         fetched, instead, lines, once, classes = point.once(self, self.values)
-        held = self._held(point, spare)
+        held = self._fitting_classes(point, spare)
         if not held:
-            return NOTHING
+            return NO_SAVING
         return Saving(((held * lines + once, self.regions),), Fraction(fetched - instead) * held / classes)
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
         fetched, instead, *_, classes = point.once(self, self.values)
-        held = self._held(point, spare)
+        held = self._fitting_classes(point, spare)
         return to_float(fetched - instead) * to_float(held) / to_float(classes) if held else 0.0
 
-    def _held(self, point: PointCache, spare: Sequence[Number]) -> Number:
+    def _fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
         """Count the classes that fit in the spare lines."""
         _, _, lines, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
@@ -201,12 +201,12 @@ class RetainRows:
         if (fetched - instead) * MIN_SAVING_SHARE < fetched:
             return 0.0
         share = to_float(min([spare[region] for region in self._around]) + held) / max(1.0, to_float(lines))
-        return to_float(fetched - instead) * min(1.0, DENSEST * share)
+        return to_float(fetched - instead) * min(1.0, MAX_DENSITY_RATIO * share)
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many rows as fit."""
         if self.split is None:
-            return NOTHING
+            return NO_SAVING
         key = self, tuple([spare[region] for region, _ in self._sharing])
         if key not in point.savings:
             point.savings[key] = self._most_rows(self.split, point, spare)
@@ -225,20 +225,20 @@ class RetainRows:
             return min(last, (rows if split.before else most - rows) * step)
 
         def rows_fit(rows: int) -> bool:
-            lines = self._taken(split, point, split_row(rows))
+            lines = self._lines_taken(split, point, split_row(rows))
             return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
 
         rows = largest_satisfying(most, rows_fit)
         if not rows or not rows_fit(rows):
-            return NOTHING
+            return NO_SAVING
         # Misses are evaluated once, lines at each step of the search.
         misses = (split.fetched, *(half.misses for half in split.halves))
         fetched, *halves = point.at((split, "misses"), misses, split_row(rows))
         saved = fetched - sum(max(0, value) for value in halves)
-        taken = tuple(zip(self._taken(split, point, split_row(rows)), self._regions, strict=True))
-        return Saving(taken, saved) if saved > 0 else NOTHING
+        taken = tuple(zip(self._lines_taken(split, point, split_row(rows)), self._regions, strict=True))
+        return Saving(taken, saved) if saved > 0 else NO_SAVING
 
-    def _taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
+    def _lines_taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
         """Count the lines that each half needs if rows are split at `cut`."""
         key = self, cut
         if key not in point.taken:
@@ -250,7 +250,7 @@ class RetainRows:
 
 
 Retention = RetainClasses | RetainRows
-Ranked = tuple[float, int, Retention]
+RankedRetention = tuple[float, int, Retention]
 """The estimated maximum saving, negated, the position in the list, and the retention."""
 
 
@@ -272,7 +272,7 @@ def to_float(value: Number) -> float:
 
 
 def best_retention(
-    ranked: Sequence[Ranked], point: PointCache, spare: Sequence[Number]
+    ranked: Sequence[RankedRetention], point: PointCache, spare: Sequence[Number]
 ) -> tuple[Retention, Saving] | None:
     """Select the retention that saves most with all spare lines, the first of equals; None if none saves."""
     most, first, best = 0.0, 0, None
@@ -323,7 +323,7 @@ class PlanUpperBound:
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
         """Evaluate the bound at sizes, Z and L, with or without `spare` lines; Z >= L. Raises EvaluationError."""
         point = self.point(sizes)
-        fitting = list(self.fitting(point))
+        fitting = list(self.fitting_plans(point))
         if not fitting:
             raise EvaluationError("no bound was found for so few lines")
         least = min(bound for _, bound, _ in fitting)
@@ -336,20 +336,20 @@ class PlanUpperBound:
                 values[plan] = plan.at(point, rows=False)
                 least = min(least, values[plan])
         # Rows are split only in plans that are near the best one without, as that takes far longer.
-        for plan in sorted((plan for plan in tried if plan in values), key=values.__getitem__)[:NEAREST]:
-            if plan.hope < least and not late():
+        for plan in sorted((plan for plan in tried if plan in values), key=values.__getitem__)[:MAX_SPLIT_PLANS]:
+            if plan.hope < least and not is_out_of_time():
                 least = min(least, plan.at(point, rows=True))
         return floor(least)
 
     def point(self, sizes: Mapping[str, int]) -> PointCache:
         """Return an evaluation cache at sizes; expressions are compiled once for each set of names."""
-        return PointCache(self._compiled(frozenset(sizes)), sizes)
+        return PointCache(self._compiled_bounds(frozenset(sizes)), sizes)
 
     @memoised
-    def _compiled(self, names: frozenset[str]) -> CompiledBounds:
+    def _compiled_bounds(self, names: frozenset[str]) -> CompiledBounds:
         return CompiledBounds(tuple(sorted(names)), self.facts.restore)
 
-    def fitting(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
+    def fitting_plans(self, point: PointCache) -> Iterator[tuple[AllocationPlan, Number, list[Number]]]:
         """Yield the plans that fit, with their misses and the spare lines of each region."""
         capacity = point.sizes["Z"] // point.sizes["L"]
         for plan in self.plans:
@@ -374,13 +374,13 @@ class PlanWithSpareLines:
 
     bound: Number
     spare: list[Number]
-    groups: Sequence[Sequence[Ranked]]
+    groups: Sequence[Sequence[RankedRetention]]
     hope: float
 
     @classmethod
     def of(cls, point: PointCache, plan: AllocationPlan, bound: Number, spare: list[Number]) -> PlanWithSpareLines:
         """Rank the retentions of a plan for its spare lines."""
-        groups = [point.ranked(group, spare) for group in plan.retentions] if any(spare) else []
+        groups = [point.rank_retentions(group, spare) for group in plan.retentions] if any(spare) else []
         # The saving of a retention is divided equally among its references.
         shares: dict[Reference, float] = {}
         for negated, _, retention in chain.from_iterable(groups):
@@ -403,6 +403,6 @@ class PlanWithSpareLines:
                 if best is not None:
                     chosen, saving = best
                     bound -= saving.saved
-                    spare = left_of(spare, saving.taken)
+                    spare = subtract_taken(spare, saving.taken)
                     groups.append([entry for entry in ranked if not entry[2].references & chosen.references])
         return bound

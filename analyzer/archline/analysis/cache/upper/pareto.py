@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from archline.records import record
 
-MAX_TRIED = 16
+MAX_TESTED_CHOICES = 16
 """The number of choices that are tested together, in order of their saving; the first fit is mostly among them."""
 
 
@@ -58,7 +58,7 @@ class ParetoChoices:
         both = _SharedRegions.of((self.regions, more.regions))
         wide, many = (len(self.misses), -1), more.misses.shape[1]
         keys = _ComparisonKeys(
-            self._needs(more, both).reshape(wide),
+            self._pair_needs(more, both).reshape(wide),
             (self.misses[..., None] + more.misses[:, None]).reshape(wide),
             (self._in_all[..., None] + more._in_all[:, None]).reshape(wide),
             (self._counts[..., None] + more._counts[:, None]).reshape(wide),
@@ -75,7 +75,7 @@ class ParetoChoices:
             both.regions,
         )
 
-    def _needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
+    def _pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
         """The lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
@@ -120,8 +120,8 @@ class ParetoChoices:
                 saved = misses[now] - misses
                 saving = np.flatnonzero(saved > 0)
                 order = saving[np.argsort(-saved[saving], kind="stable")]
-                for begin in range(0, len(order), MAX_TRIED):
-                    tried = order[begin : begin + MAX_TRIED]
+                for begin in range(0, len(order), MAX_TESTED_CHOICES):
+                    tried = order[begin : begin + MAX_TESTED_CHOICES]
                     needs = lines[:, None] + space[:, tried] - space[:, now[tried]]
                     needs += sharing[:, None] + scratch[:, tried] - scratch[:, now[tried]] > 0
                     fitting = np.flatnonzero(needs.max(axis=0) <= capacity)

@@ -13,7 +13,7 @@ from functools import cached_property
 from operator import itemgetter
 
 from archline.algebra.bounds import Bounds
-from archline.algebra.effort import TooComplexError, budget
+from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.references import IndexSetSplitter, LoopSide
@@ -29,9 +29,9 @@ PHASE = "phase "
 """The symbol of the first iteration of the second phase, which no name of a program equals."""
 MAX_PARTS = 400_000
 """The maximum number of term products for the plans of both phases."""
-TURNS, NEAREST = 8, 2
+MAX_TRIED_SPLITS, MAX_REFINED_SPLITS = 8, 2
 """The number of iterations, evenly spaced, at which a split is tried, and the number evaluated with spare lines."""
-GAIN = 10, 9
+MIN_GAIN_RATIO = 10, 9
 """Spare lines are evaluated only if the phases without them improve the bound by this ratio."""
 NEAR_RATIO = 5, 4
 """Bounds within this ratio are close enough: then no split is tried."""
@@ -53,16 +53,18 @@ class SplitLoopBound:
         if most * NEAR_RATIO[1] <= least * NEAR_RATIO[0] or self.parts is None:
             return most
         first, last = self.iterations(point)
-        enough = self.whole.at(point, spare=False) * GAIN[1] // GAIN[0]
+        enough = self.whole.at(point, spare=False) * MIN_GAIN_RATIO[1] // MIN_GAIN_RATIO[0]
         bounds = []
-        for iteration in sorted({first + (last + 1 - first) * step // (TURNS + 1) for step in range(1, TURNS + 1)}):
+        for iteration in sorted(
+            {first + (last + 1 - first) * step // (MAX_TRIED_SPLITS + 1) for step in range(1, MAX_TRIED_SPLITS + 1)}
+        ):
             with suppress(EvaluationError):
                 if (
                     first < iteration <= last
                     and (bound := sum(self.misses_of_parts(point, iteration, spare=False))) <= enough
                 ):
                     bounds.append((bound, iteration))
-        nearest = sorted(bounds, key=itemgetter(0))[:NEAREST]
+        nearest = sorted(bounds, key=itemgetter(0))[:MAX_REFINED_SPLITS]
         return min([most, *(sum(self.misses_of_parts(point, iteration)) for _, iteration in nearest)])
 
     def misses_of_parts(self, point: Sizes, turn: int, spare: bool = True) -> tuple[int, int]:
@@ -97,22 +99,22 @@ class SplitLoopBound:
         if self.loop is None:
             return None
         try:
-            with budget(MAX_PARTS, own=True):
-                first, second = (self._part(self.loop, below) for below in (True, False))
+            with limit_effort(MAX_PARTS, own=True):
+                first, second = (self._phase_bound(self.loop, below) for below in (True, False))
         except (TooComplexError, UnboundedError):
             return None
         return (first, second) if first.plans and second.plans else None
 
-    def _part(self, loop: Loop, below: bool) -> PlanUpperBound:
+    def _phase_bound(self, loop: Loop, below: bool) -> PlanUpperBound:
         """Derive the upper bound of the phase before or after the split."""
         cutter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
         rule = LoopSide(loop, Poly.symbol(PHASE), below)
         references = [cutter.cut(each, rule) for each in _on_side(self.planner.references, loop, below)]
         facts = cutter.facts(self.planner.facts, rule, None)
-        points = list(self._points())
+        points = list(self._split_points())
         return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
 
-    def _points(self) -> Iterator[Sizes]:
+    def _split_points(self) -> Iterator[Sizes]:
         """Yield the samples with a split in the middle of the loop."""
         for point in self.planner.points:
             with suppress(EvaluationError):

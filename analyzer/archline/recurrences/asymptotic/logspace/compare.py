@@ -31,16 +31,16 @@ from archline.recurrences.asymptotic.logspace.cones import (
     as_constant,
     inner_product,
     logs_of,
+    make_unit_vector,
     sign,
     to_integer_vector,
-    unit,
 )
 
 Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8
 
 
-def covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
+def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether the term is certainly O(the greatest of its rivals) on the region."""
     if term in rivals:
         return True
@@ -49,8 +49,8 @@ def covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -
     for form in dict.fromkeys(form for monomial in (term, *rivals) for form, _ in monomial.logs):
         if region.sign(form) is None:
             opposite = tuple(-x for x in form)
-            return all(covered(term, rivals, region.cut(part)) for part in (form, opposite))
-    gaps = [_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
+            return all(is_covered(term, rivals, region.cut(part)) for part in (form, opposite))
+    gaps = [_find_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     if any(all(gap[i] > 0 for gap in gaps) for i in range(len(region.rays))):
         return False
     level: dict[tuple[int, ...], list[LogMonomial]] = {}
@@ -59,27 +59,27 @@ def covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -
             level.setdefault(tuple(gap), []).append(rival)
     for gap_signs, peers in level.items():
         ties = [ray for ray, s in zip(region.rays, gap_signs, strict=True) if s == 0]
-        if _logs_covered(term, peers, ties):
+        if _has_covered_logs(term, peers, ties):
             return True
-    return _covered_together(term, rivals, region)
+    return _is_covered_together(term, rivals, region)
 
 
-def _signs(form: Vector, region: RayCone) -> list[int]:
+def _find_signs(form: Vector, region: RayCone) -> list[int]:
     return [sign(inner_product(form, ray)) for ray in region.rays]
 
 
-def _covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
+def _is_covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether no direction of the cone makes the term greater than all its rivals."""
     for rival in rivals:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
         if not region.rays:
             return True
-    gaps = [_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
+    gaps = [_find_signs(add_scaled(term.powers, rival.powers, fmpq(-1)), region) for rival in rivals]
     equal = [rival for rival, gap in zip(rivals, gaps, strict=True) if not any(gap)]
-    return bool(equal) and _logs_covered(term, equal, region.rays)
+    return bool(equal) and _has_covered_logs(term, equal, region.rays)
 
 
-def _logs_covered(term: LogMonomial, rivals: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
+def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: Iterable[Vector]) -> bool:
     """Test whether the term's logarithms are O(the greatest of its rivals') on the cone of the rays, for equal powers.
 
     With x the sum of c_k*r_k, log2(2 + w) is the greatest log(2 + c_k) among the rays where w grows, up to a constant.
@@ -118,12 +118,12 @@ def term_complexity(term: LogMonomial) -> tuple[object, ...]:
     )
 
 
-def prune(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
+def remove_covered(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
     """Remove the terms that other terms cover, complicated ones first."""
     remaining = sorted(dict.fromkeys(terms), key=term_complexity, reverse=True)
     for term in tuple(remaining):
         rest = [x for x in remaining if x is not term]
-        if rest and covered(term, rest, region):
+        if rest and is_covered(term, rest, region):
             remaining = rest
     return tuple(reversed(remaining))
 
@@ -134,7 +134,7 @@ def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tupl
     log2(n/m) is log2(n) if other terms hide the difference; log2(n/m) + log2(m/Z) is log2(n/Z).
     """
     while (better := next(_simplification_candidates(terms, region), None)) is not None:
-        terms = prune(better, region)
+        terms = remove_covered(better, region)
     return terms
 
 
@@ -142,28 +142,28 @@ def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) 
     """Iterate over sums of the same growth with fewer names in logarithms."""
     for place, term in enumerate(terms):
         rest_of_sum = [x for i, x in enumerate(terms) if i != place]
-        for plainer in _plainer(term):
-            if covered(plainer, terms, region) and covered(term, [*rest_of_sum, plainer], region):
+        for plainer in _iterate_plainer(term):
+            if is_covered(plainer, terms, region) and is_covered(term, [*rest_of_sum, plainer], region):
                 yield [*rest_of_sum, plainer]
         for i, second in enumerate(terms[:place]):
             rest = [x for j, x in enumerate(rest_of_sum) if j != i]
-            for joined in _joined(term, second):
+            for joined in _iterate_joined(term, second):
                 candidate = [*rest, joined]
-                if covered(joined, terms, region) and all(covered(x, candidate, region) for x in (term, second)):
+                if is_covered(joined, terms, region) and all(is_covered(x, candidate, region) for x in (term, second)):
                     yield candidate
 
 
-def _plainer(term: LogMonomial) -> Iterator[LogMonomial]:
+def _iterate_plainer(term: LogMonomial) -> Iterator[LogMonomial]:
     """Iterate over the terms in which a name of its numerator replaces the argument of a logarithm."""
     for i, (form, power) in enumerate(term.logs):
         rising = [j for j, x in enumerate(form) if sign(x) > 0]
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
             rest = LogMonomial(term.powers, term.logs[:i] + term.logs[i + 1 :])
             for j in rising:
-                yield rest.times(logs_of(unit(j, len(form)), power))
+                yield rest.times(logs_of(make_unit_vector(j, len(form)), power))
 
 
-def _joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
+def _iterate_joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
     """Iterate over single terms for two that differ in the argument of one logarithm, as some name cancels."""
     own_logs, other_logs = set(term.logs) - set(second.logs), set(second.logs) - set(term.logs)
     if term.powers != second.powers or len(own_logs) != 1 or len(other_logs) != 1:
@@ -184,22 +184,22 @@ Formula: TypeAlias = tuple[Group, ...]
 MAX_BRANCHES = 400
 
 
-def formula_for(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
+def find_formula(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
     """Return a max of mins that is right on all pieces, where the function is the greatest of the terms on each.
 
     Terms from elsewhere may take part: a min may need one where the pieces do not fill all space.
     """
-    return _Search(pieces, others).formula()
+    return _FormulaSearch(pieces, others).formula()
 
 
 def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether the formula is certainly Theta(the greatest of the terms) on the region."""
-    return all(_below(group, terms, region) for group in formula) and all(
-        _covered_by(term, formula, region) for term in terms
+    return all(_is_group_below(group, terms, region) for group in formula) and all(
+        _is_covered_by_formula(term, formula, region) for term in terms
     )
 
 
-class _Search:
+class _FormulaSearch:
     """Searches for a max of mins."""
 
     def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
@@ -208,37 +208,39 @@ class _Search:
         candidates = sorted({*others, *(term for _, term in parts)}, key=term_complexity)
         # For each piece and each of its terms: the terms that are at least that term where it is the greatest.
         self._above = [
-            tuple(x for x in candidates if covered(term, (x,), region)) for region, term in parts if region.rays
+            tuple(x for x in candidates if is_covered(term, (x,), region)) for region, term in parts if region.rays
         ]
         self._below = cache(self._is_below)
 
     def formula(self) -> Formula | None:
         """Return the formula with only the members and groups that are needed."""
         groups = [group for group in dict.fromkeys(self._above) if self._below(group)]
-        if not self._reached(groups):
+        if not self._reaches_all(groups):
             return None
-        groups = self._needed(list(dict.fromkeys(self._fewest(group) for group in self._needed(groups))))
+        groups = self._select_needed(
+            list(dict.fromkeys(self._remove_unneeded(group) for group in self._select_needed(groups)))
+        )
         formula = tuple(groups)
-        right = all(_covered_by(term, formula, region) for region, terms in self._pieces for term in terms)
+        right = all(_is_covered_by_formula(term, formula, region) for region, terms in self._pieces for term in terms)
         return formula if right else None
 
     def _is_below(self, group: Group) -> bool:
         """Test whether the group's least term is a lower bound on every piece."""
-        return all(_below(group, terms, region) for region, terms in self._pieces)
+        return all(_is_group_below(group, terms, region) for region, terms in self._pieces)
 
-    def _reached(self, groups: Sequence[Group]) -> bool:
+    def _reaches_all(self, groups: Sequence[Group]) -> bool:
         """Test whether each piece's term is at most every member of some group."""
         members = [frozenset(group) for group in groups]
         return all(any(group_ <= above for group_ in members) for above in map(frozenset, self._above))
 
-    def _needed(self, groups: list[Group]) -> list[Group]:
+    def _select_needed(self, groups: list[Group]) -> list[Group]:
         for group in sorted(groups, key=len, reverse=True):
             rest = [x for x in groups if x is not group]
-            if rest and self._reached(rest):
+            if rest and self._reaches_all(rest):
                 groups = rest
         return groups
 
-    def _fewest(self, group: Group) -> Group:
+    def _remove_unneeded(self, group: Group) -> Group:
         """Remove the terms of a group that its minimum does not need."""
         for term in sorted(group, key=term_complexity, reverse=True):
             rest = tuple(x for x in group if x is not term)
@@ -254,20 +256,20 @@ def _dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: Ray
     return region
 
 
-def _below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
+def _is_group_below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether the least of the group is certainly O(the greatest of the terms) on the region."""
-    if any(covered(member, terms, region) for member in group):
+    if any(is_covered(member, terms, region) for member in group):
         return True
     for member, term in product(group, terms):
         region = region.cut(add_scaled(member.powers, term.powers, fmpq(-1)))
         if not region.rays:
             return True
-    return any(covered(member, terms, region) for member in group)
+    return any(is_covered(member, terms, region) for member in group)
 
 
-def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
+def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
     """Test whether the term is O(the formula): where it is not, each group has a member below the term."""
-    if any(all(covered(term, (member,), region) for member in group) for group in formula):
+    if any(all(is_covered(term, (member,), region) for member in group) for group in formula):
         return True
     branches = 0
 
@@ -276,10 +278,14 @@ def _covered_by(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
         nonlocal branches
         branches += 1
         if not groups or branches > MAX_BRANCHES:
-            return branches > MAX_BRANCHES or not covered(term, chosen, part)
+            return branches > MAX_BRANCHES or not is_covered(term, chosen, part)
         for peer in groups[0]:
             inside = part.cut(add_scaled(term.powers, peer.powers, fmpq(-1)))
-            if inside.rays and not covered(term, (peer,), inside) and can_escape((*chosen, peer), groups[1:], inside):
+            if (
+                inside.rays
+                and not is_covered(term, (peer,), inside)
+                and can_escape((*chosen, peer), groups[1:], inside)
+            ):
                 return True
         return False
 
@@ -298,19 +304,19 @@ class Printer:
 
     def term(self, term: LogMonomial) -> str:
         """Return a product with at most one quotient as text."""
-        return format_expression(b.quotient(*self._parts(term)))
+        return format_expression(b.divide_products(*self._list_factors(term)))
 
     def equation(self, form: Vector) -> str:
         """Return the equation that a form is zero."""
-        above, below = self._sides(form)
+        above, below = self._split_sides(form)
         return f"{above} = {below}"
 
     def comparison(self, form: Vector) -> str:
         """Return the comparison that a form is nonnegative."""
-        above, below = self._sides(form)
+        above, below = self._split_sides(form)
         return f"{above} >= {below}"
 
-    def _sides(self, form: Vector) -> tuple[str, str]:
+    def _split_sides(self, form: Vector) -> tuple[str, str]:
         form = to_integer_vector(form)
         above = tuple(x if sign(x) > 0 else x - x for x in form)
         below = tuple(-x if sign(x) < 0 else x - x for x in form)
@@ -319,20 +325,20 @@ class Printer:
     def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
         """Return a sum, in which terms over one denominator are combined."""
         groups: dict[tuple[str, ...], list[tuple[list[s.Expr], list[s.Expr]]]] = {}
-        for term in sorted(terms, key=_place):
-            above, below = self._parts(term)
+        for term in sorted(terms, key=_make_sort_key):
+            above, below = self._list_factors(term)
             key = (*below, *filter(_is_logarithm, above)) if below else ()
             groups.setdefault(tuple(map(format_expression, key)), []).append((above, below))
         shown = []
         for members in groups.values():
             (first, below), *more = members
             if not more or not below:
-                shown += [b.quotient(*member) for member in members]
+                shown += [b.divide_products(*member) for member in members]
                 continue
             logs = list(filter(_is_logarithm, first))
             inner = [b.product([x for x in above if not _is_logarithm(x)]) for above, _ in members]
-            shown.append(b.quotient([b.total((False, x) for x in inner), *logs], below))
-        return b.total((False, term_) for term_ in shown)
+            shown.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
+        return b.sum_terms((False, term_) for term_ in shown)
 
     def formula(self, formula: Formula) -> s.Expr:
         """Return the sum of the groups' least terms."""
@@ -340,11 +346,11 @@ class Printer:
         parts = [self.total(single)] if single or not formula else []
         for group in formula:
             if len(group) > 1:
-                least = (b.quotient(*self._parts(term)) for term in sorted(group, key=_place))
+                least = (b.divide_products(*self._list_factors(term)) for term in sorted(group, key=_make_sort_key))
                 parts.append(b.call("min", *least))
-        return b.total((False, part) for part in parts)
+        return b.sum_terms((False, part) for part in parts)
 
-    def _parts(self, term: LogMonomial) -> tuple[list[s.Expr], list[s.Expr]]:
+    def _list_factors(self, term: LogMonomial) -> tuple[list[s.Expr], list[s.Expr]]:
         above: list[s.Expr] = []
         below: list[s.Expr] = []
         for name, power in zip(self.names, term.powers, strict=True):
@@ -354,7 +360,7 @@ class Printer:
                     b.power(b.name(name), as_constant(power if rising else -power).tree)
                 )
         for form, power in term.logs:
-            level = b.call("log2", b.quotient(*self._parts(LogMonomial(form))))
+            level = b.call("log2", b.divide_products(*self._list_factors(LogMonomial(form))))
             (above if power > 0 else below).append(b.power(level, b.number(abs(power))))
         return above, below
 
@@ -365,5 +371,5 @@ def _is_logarithm(expr: s.Expr) -> bool:
     return isinstance(base, s.Call) and base.function == "log2"
 
 
-def _place(term: LogMonomial) -> tuple[object, ...]:
+def _make_sort_key(term: LogMonomial) -> tuple[object, ...]:
     return (*term_complexity(term)[:-2], [-approximate(x) for x in term.powers])

@@ -21,8 +21,8 @@ from typing import TypeAlias, Union
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.expr.text import format_expression
-from archline.growth.normal_form import constant as read_constant
-from archline.growth.normal_form import expand, sum_text
+from archline.growth.normal_form import evaluate_constant as read_constant
+from archline.growth.normal_form import expand, format_sum
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -99,15 +99,15 @@ def _sign(value: Irrational) -> int:
 
 def approximate(value: Number) -> float:
     """Return a floating-point number near it: for proposals and checks only."""
-    return _approximated(value) if isinstance(value, Irrational) else int(value.p) / int(value.q)
+    return _approximate_irrational(value) if isinstance(value, Irrational) else int(value.p) / int(value.q)
 
 
 @lru_cache(maxsize=4096)
-def _approximated(value: Irrational) -> float:
+def _approximate_irrational(value: Irrational) -> float:
     return float(value.value.enclosure().mid())
 
 
-def rational(value: Number) -> fmpq:
+def require_rational(value: Number) -> fmpq:
     """Return a number that is rational. Raises OutOfReachError if it is irrational."""
     if isinstance(value, Irrational):
         raise OutOfReachError(f"the irrational number {value} where a rational one is needed")
@@ -115,7 +115,7 @@ def rational(value: Number) -> fmpq:
 
 
 @lru_cache(maxsize=1024)
-def logarithm(value: fmpq, base: fmpq) -> Number:
+def compute_logarithm(value: fmpq, base: fmpq) -> Number:
     """Return log_base(value) for positive rationals, base other than 1. Raises OutOfReachError for long numbers."""
     return number_of(log_ratio(value, base))
 
@@ -138,12 +138,12 @@ def add_scaled(a: Vector, b: Vector, factor: Number = ONE) -> Vector:
     return tuple(x + factor * y for x, y in zip(a, b, strict=True))
 
 
-def unit(index: int, count: int) -> Vector:
+def make_unit_vector(index: int, count: int) -> Vector:
     """Return the form that is one of `count` coordinates."""
     return tuple(fmpq(i == index) for i in range(count))
 
 
-def rank(vectors: Sequence[Vector]) -> int:
+def compute_rank(vectors: Sequence[Vector]) -> int:
     """Return the dimension of the span of vectors."""
     return len(row_echelon_form(vectors))
 
@@ -199,27 +199,30 @@ class RayCone:
         ]
         for i, side in enumerate(signs):
             for j, other_side in enumerate(signs):
-                if side > 0 > other_side and self._adjacent(i, j):
-                    ray = _scaled(add_scaled(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j]))
+                if side > 0 > other_side and self._is_adjacent(i, j):
+                    ray = _simplify_ray(
+                        add_scaled(tuple(values[i] * y for y in self.rays[j]), self.rays[i], -values[j])
+                    )
                     rays.append((ray, (self.edges[i] & self.edges[j]) | {number}))
         if len(rays) > MAX_RAYS:
             raise OutOfReachError("the sizes' regions have too many corners")
         return RayCone(tuple(ray for ray, _ in rays), tuple(edge for _, edge in rays), (*self.rows, form))
 
-    def face(self, form: Vector) -> RayCone:
+    def find_face(self, form: Vector) -> RayCone:
         """Return the part where the form is zero."""
         return self.cut(form).cut(tuple(-x for x in form))
 
-    def facets(self) -> list[Vector]:
+    def find_facets(self) -> list[Vector]:
         """Return the rows that no other rows imply."""
-        dimension = rank(self.rays)
+        dimension = compute_rank(self.rays)
         return [
             row
             for number, row in enumerate(self.rows)
-            if rank([ray for ray, edge in zip(self.rays, self.edges, strict=True) if number in edge]) == dimension - 1
+            if compute_rank([ray for ray, edge in zip(self.rays, self.edges, strict=True) if number in edge])
+            == dimension - 1
         ]
 
-    def _adjacent(self, i: int, j: int) -> bool:
+    def _is_adjacent(self, i: int, j: int) -> bool:
         """Test whether two rays span a face: no third ray lies on all the edges they share."""
         common = self.edges[i] & self.edges[j]
         return not any(common <= edge for k, edge in enumerate(self.edges) if k not in (i, j))
@@ -232,13 +235,13 @@ class RayCone:
         return total
 
 
-def orthant(count: int) -> RayCone:
+def make_orthant(count: int) -> RayCone:
     """Return the cone of all points with nonnegative coordinates."""
-    axes = tuple(unit(i, count) for i in range(count))
+    axes = tuple(make_unit_vector(i, count) for i in range(count))
     return RayCone(axes, tuple(frozenset(j for j in range(count) if j != i) for i in range(count)), axes)
 
 
-def _scaled(ray: Vector) -> Vector:
+def _simplify_ray(ray: Vector) -> Vector:
     """Return the ray in small whole numbers if it is rational."""
     return ray if any(isinstance(x, Irrational) for x in ray) else to_integer_vector(ray)
 
@@ -250,7 +253,7 @@ def to_integer_vector(vector: Vector) -> Vector:
         vector = tuple(x / (first if sign(first) > 0 else -first) for x in vector)
     if any(isinstance(x, Irrational) for x in vector):
         return vector
-    parts = [rational(x) for x in vector]
+    parts = [require_rational(x) for x in vector]
     divisor = reduce(fmpq.gcd, parts, ZERO)
     return tuple(x / divisor for x in parts) if divisor else tuple(parts)
 
@@ -268,29 +271,31 @@ class LogMonomial:
 
     def times(self, other: LogMonomial) -> LogMonomial:
         """Return the product of two terms."""
-        return LogMonomial(add_scaled(self.powers, other.powers), _merged(self.logs + other.logs))
+        return LogMonomial(add_scaled(self.powers, other.powers), _merge_logs(self.logs + other.logs))
 
     def to_the(self, power: Number) -> LogMonomial:
         """Return a power; a term with logarithms has a rational exponent. Raises OutOfReachError."""
         if self.logs and isinstance(power, Irrational):
             raise OutOfReachError("a logarithm to an irrational power")
         logs = tuple((form, n * power) for form, n in self.logs)
-        return LogMonomial(tuple(power * x for x in self.powers), _merged(logs))  # type: ignore[arg-type]
+        return LogMonomial(tuple(power * x for x in self.powers), _merge_logs(logs))  # type: ignore[arg-type]
 
     def normal(self) -> LogMonomial:
         """Return the term with logarithms of small whole powers: log2(2 + w) and log2(2 + w^k) are within a factor."""
-        return LogMonomial(self.powers, _merged(tuple((to_integer_vector(form), power) for form, power in self.logs)))
+        return LogMonomial(
+            self.powers, _merge_logs(tuple((to_integer_vector(form), power) for form, power in self.logs))
+        )
 
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
         """Return the term where each name has the logarithm that `state` gives, a form in the root's."""
         return LogMonomial(
-            at_state(self.powers, state), _merged(tuple((at_state(form, state), n) for form, n in self.logs))
+            at_state(self.powers, state), _merge_logs(tuple((at_state(form, state), n) for form, n in self.logs))
         )
 
 
 def logs_of(form: Vector, power: fmpq) -> LogMonomial:
     """Return log2(2 + exp(form . y))^power."""
-    return LogMonomial((ZERO,) * len(form), _merged(((to_integer_vector(form), power),)))
+    return LogMonomial((ZERO,) * len(form), _merge_logs(((to_integer_vector(form), power),)))
 
 
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
@@ -302,7 +307,7 @@ def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
     return total
 
 
-def _merged(logs: Logs) -> Logs:
+def _merge_logs(logs: Logs) -> Logs:
     powers: dict[Vector, fmpq] = {}
     for form, power in logs:
         if any(form):
@@ -322,13 +327,13 @@ class LogNames:
         result: list[LogMonomial] = []
         for factors, coefficient in expand(expr).items():
             if coefficient.sign() < 0:
-                raise OutOfReachError(f"the subtraction of {sum_text({factors: -coefficient})}")
+                raise OutOfReachError(f"the subtraction of {format_sum({factors: -coefficient})}")
             terms: tuple[LogMonomial, ...] = (self.one,)
             for factor, exponent in factors.powers.items():
                 raised = self.raised(factor.expr, number_of(exponent))
-                terms = _limited(tuple(a.times(b) for a, b in product(terms, raised)))
+                terms = _limit_terms(tuple(a.times(b) for a, b in product(terms, raised)))
             result += terms
-        return _limited(tuple(result))
+        return _limit_terms(tuple(result))
 
     @property
     def one(self) -> LogMonomial:
@@ -343,9 +348,9 @@ class LogNames:
             case s.Binary(op="+" | "-" | "*" | "/"):
                 terms = self.terms(base)
             case s.Call(function="log2" | "log", arguments=(argument,)):
-                terms = self._logarithm(argument)
+                terms = self._read_logarithm(argument)
             case s.Call(function="max", arguments=arguments):
-                terms = _limited(tuple(term for operand in arguments for term in self.terms(operand)))
+                terms = _limit_terms(tuple(term for operand in arguments for term in self.terms(operand)))
             case s.Binary(op="^", right=varying):
                 raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
@@ -354,7 +359,7 @@ class LogNames:
             raise OutOfReachError(f"a division by the sum {format_expression(base)}")
         return tuple(term.to_the(exponent) for term in terms)
 
-    def _logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
+    def _read_logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
         terms = self.terms(argument)
         if any(term.logs for term in terms):
             raise OutOfReachError(f"the logarithm of a logarithm in log2({format_expression(argument)})")
@@ -364,7 +369,7 @@ class LogNames:
         return tuple(sorted(logs, key=str))
 
 
-def _limited(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
+def _limit_terms(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
     if len(terms) > MAX_TERMS:
         raise OutOfReachError("an expression of too many terms")
     return tuple(dict.fromkeys(terms))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from archline.algebra.reals import OutOfReachError
 from archline.numbers import fmpq
 from archline.records import memoised, record, replace
-from archline.recurrences.asymptotic.logspace.compare import prune, simplify_logarithms
+from archline.recurrences.asymptotic.logspace.compare import remove_covered, simplify_logarithms
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
@@ -26,16 +26,16 @@ from archline.recurrences.asymptotic.logspace.cones import (
     at_state,
     inner_product,
     logs_of,
-    orthant,
+    make_orthant,
+    make_unit_vector,
     row_echelon_form,
     sign,
-    unit,
 )
 from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, LogSystem
 
-ROUNDS = 240
+MAX_SIMULATED_STEPS = 240
 _AHEAD = 2.3
-_STILL = 0.06
+_MAX_DEVIATION = 0.06
 _TIE_TOLERANCE = 1e-7
 
 
@@ -88,16 +88,16 @@ class RecursionState:
         offset = [_AHEAD * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
         visited: dict[tuple[float, ...], int] = {}
-        begin = ROUNDS // 2
-        for number in range(ROUNDS):
+        begin = MAX_SIMULATED_STEPS // 2
+        for number in range(MAX_SIMULATED_STEPS):
             self._used = {}
-            index = self._case(offset)
+            index = self._find_case(offset)
             step = self._rules[index].step
             if step is None:
                 return Motion(index, (index,), (), (ZERO,) * len(before), ZERO, ())
             if number == 0 and all(self.sign(row) for row in self._used):
-                return self._single(index)
-            where = self._where(offset)
+                return self._make_single_motion(index)
+            where = self._make_position_key(offset)
             if where in visited:
                 begin = visited[where]
                 break
@@ -108,48 +108,48 @@ class RecursionState:
         self._used = {row: None for _, used in visits[begin:] for row in used}
         cases = sorted(set(late))
         if len(cases) == 1:
-            return self._single(cases[0])
-        return self._tied(visits[0][0], cases, [late.count(case) for case in cases])
+            return self._make_single_motion(cases[0])
+        return self._make_tied_motion(visits[0][0], cases, [late.count(case) for case in cases])
 
-    def _where(self, offset: Sequence[float]) -> tuple[float, ...]:
+    def _make_position_key(self, offset: Sequence[float]) -> tuple[float, ...]:
         """Return the rounded position relative to the ties: steps that return to one repeat in a cycle."""
         return tuple(
             round(sum(a * b for a, b in zip(form, offset, strict=True) if a), 6) for form in self._floats.values()
         )
 
-    def _single(self, index: int) -> Motion:
+    def _make_single_motion(self, index: int) -> Motion:
         step = self._rules[index].step
         assert step is not None
         return Motion(index, (index,), (ONE,), step.direction, step.nodes, tuple(self._used))
 
-    def _case(self, offset: Sequence[float]) -> int:
+    def _find_case(self, offset: Sequence[float]) -> int:
         """Return the first case that applies at a small distance from here."""
         for index, rule in enumerate(self._rules):
-            if self._holds(rule.when, offset):
+            if self._evaluate_condition(rule.when, offset):
                 return index
         raise OutOfReachError("no case covers some of the sizes")
 
-    def _holds(self, when: Alternatives, offset: Sequence[float]) -> bool:
+    def _evaluate_condition(self, when: Alternatives, offset: Sequence[float]) -> bool:
         """Test whether a condition holds, and note the rows that decide it."""
         witnesses = []
         undecided: list[LogInequality] = []
         for rows in when:
-            truths = [self._truth(row, offset) for row in rows]
+            truths = [self._evaluate_row(row, offset) for row in rows]
             if all(truths):
                 self._used.update(dict.fromkeys(rows))
                 return True
             failed = [row for row, truth in zip(rows, truths, strict=True) if truth is False]
             if failed:
-                witnesses.append(self._strongest(failed))
+                witnesses.append(self._find_strongest(failed))
             else:
                 undecided.extend(row for row, truth in zip(rows, truths, strict=True) if truth is None)
                 break
         if undecided:
-            raise SplitError(self._dividing(undecided))
+            raise SplitError(self._find_dividing_form(undecided))
         self._used.update(dict.fromkeys(witnesses))
         return False
 
-    def _truth(self, row: LogInequality, offset: Sequence[float]) -> bool | None:
+    def _evaluate_row(self, row: LogInequality, offset: Sequence[float]) -> bool | None:
         sign = self.sign(row)
         if sign:
             return sign > 0
@@ -159,14 +159,14 @@ class RecursionState:
             self._floats[row] = tuple(approximate(x) for x in row.form)
         return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
 
-    def _strongest(self, failed: list[LogInequality]) -> LogInequality:
+    def _find_strongest(self, failed: list[LogInequality]) -> LogInequality:
         """Return the row that is furthest from being satisfied: usually the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
         return min(failed, key=lambda row: approximate(inner_product(at_state(row.form, self._state), inner)))
 
-    def _dividing(self, rows: list[LogInequality]) -> Vector:
+    def _find_dividing_form(self, rows: list[LogInequality]) -> Vector:
         """Return the form to split by: of the row that is the last to hold, or of two rows their difference."""
         first, *rest = [at_state(row.form, self._state) for row in rows]
         for form in rest:
@@ -178,7 +178,7 @@ class RecursionState:
                 first = form
         return first
 
-    def _tied(self, first: int, cases: list[int], counts: list[int]) -> Motion:
+    def _make_tied_motion(self, first: int, cases: list[int], counts: list[int]) -> Motion:
         steps = [step for case in cases if (step := self._rules[case].step) is not None]
         weights = [count * step.length for count, step in zip(counts, steps, strict=True)]
         observed = [weight / sum(weights) for weight in weights]
@@ -187,10 +187,10 @@ class RecursionState:
         still_rows = [
             speed
             for speed in speeds
-            if abs(sum(approximate(x) * share for x, share in zip(speed, observed, strict=True))) < _STILL
+            if abs(sum(approximate(x) * share for x, share in zip(speed, observed, strict=True))) < _MAX_DEVIATION
         ]
-        shares = _solved(still_rows, len(cases))
-        if any(abs(approximate(a) - b) > _STILL for a, b in zip(shares, observed, strict=True)):
+        shares = _solve_shares(still_rows, len(cases))
+        if any(abs(approximate(a) - b) > _MAX_DEVIATION for a, b in zip(shares, observed, strict=True)):
             raise OutOfReachError("a tie of guards whose cases alternate in no fixed proportion")
         direction: Vector = (ZERO,) * len(self._state)
         nodes: Number = ZERO
@@ -200,7 +200,7 @@ class RecursionState:
         return Motion(first, tuple(cases), shares, direction, nodes, tuple(self._used))
 
 
-def _solved(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
+def _solve_shares(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
     """Return the shares, all positive with sum 1, for which the rows do not change. Raises OutOfReachError."""
     table: list[Vector] = [(*row, ZERO) for row in rows]
     echelon = row_echelon_form([*table, (ONE,) * (count + 1)])
@@ -255,9 +255,9 @@ def advance_state(state: State, motion: Motion, time: Vector) -> State:
     )
 
 
-def regions(system: LogSystem) -> list[RayCone]:
+def find_regions(system: LogSystem) -> list[RayCone]:
     """Return cones where the facts hold, with all names at least 1: one for each choice between alternatives."""
-    cones = [orthant(len(system.names.all))]
+    cones = [make_orthant(len(system.names.all))]
     for fact in system.facts:
         pieces = []
         for region in cones:
@@ -271,31 +271,31 @@ def regions(system: LogSystem) -> list[RayCone]:
     return cones
 
 
-def all_paths(system: LogSystem) -> list[Path]:
+def find_all_paths(system: LogSystem) -> list[Path]:
     """Return the paths from all roots. Raises OutOfReachError."""
-    return [path for region in regions(system) for path in follow(system, region)]
+    return [path for region in find_regions(system) for path in follow_paths(system, region)]
 
 
-def follow(system: LogSystem, region: RayCone) -> list[Path]:
+def follow_paths(system: LogSystem, region: RayCone) -> list[Path]:
     """Return the paths from the roots in a region. Raises OutOfReachError."""
     count = len(system.names.all)
-    start = tuple(unit(i, count) for i in range(count))
+    start = tuple(make_unit_vector(i, count) for i in range(count))
     result = []
-    for path in _explored(system, Path(region, (), -1, start, (ZERO,) * count)):
+    for path in _explore_paths(system, Path(region, (), -1, start, (ZERO,) * count)):
         result.append(path)
         if len(result) > MAX_PATHS:
             raise OutOfReachError("the recursion has too many paths")
     return result
 
 
-def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
+def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
     """Iterate over the complete paths with a given beginning: the region is split where the roots diverge."""
     while True:
         try:
-            path = _advanced(system, path)
+            path = _advance_path(system, path)
         except SplitError as split:
             for form in (split.form, tuple(-x for x in split.form)):
-                yield from _explored(system, replace(path, region=path.region.cut(form)))
+                yield from _explore_paths(system, replace(path, region=path.region.cut(form)))
             return
         if path.leaf >= 0:
             yield path
@@ -304,7 +304,7 @@ def _explored(system: LogSystem, path: Path) -> Iterator[Path]:
             raise OutOfReachError("the recursion changes direction too often")
 
 
-def _advanced(system: LogSystem, path: Path) -> Path:
+def _advance_path(system: LogSystem, path: Path) -> Path:
     """Advance a path by one motion."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
@@ -370,28 +370,32 @@ class PathCosts:
         return self.path.region
 
 
-def path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
+def iterate_path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
     """Iterate over the path's costs. A region is split where a logarithm along the path changes its sign."""
     try:
         costs = [
-            *(cost for i, segment in enumerate(path.segments) for cost in _of_segment(system, path, i, segment)),
-            *_of_leaves(system, path),
+            *(
+                cost
+                for i, segment in enumerate(path.segments)
+                for cost in _iterate_segment_costs(system, path, i, segment)
+            ),
+            *_iterate_leaf_costs(system, path),
         ]
     except SplitError as split:
         for form in (split.form, tuple(-x for x in split.form)):
-            yield from path_costs(system, replace(path, region=path.region.cut(form)))
+            yield from iterate_path_costs(system, replace(path, region=path.region.cut(form)))
         return
     yield PathCosts(
-        path, tuple(costs), simplify_logarithms(prune([cost.term for cost in costs], path.region), path.region)
+        path, tuple(costs), simplify_logarithms(remove_covered([cost.term for cost in costs], path.region), path.region)
     )
 
 
-def _of_leaves(system: LogSystem, path: Path) -> Iterator[CostTerm]:
+def _iterate_leaf_costs(system: LogSystem, path: Path) -> Iterator[CostTerm]:
     for source in system.rules[path.leaf].terms:
         yield CostTerm(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
 
 
-def _of_segment(system: LogSystem, path: Path, index: int, segment: Segment) -> Iterator[CostTerm]:
+def _iterate_segment_costs(system: LogSystem, path: Path, index: int, segment: Segment) -> Iterator[CostTerm]:
     motion = segment.motion
     sources = dict.fromkeys(term for case in motion.cases for term in system.rules[case].terms)
     for source in sources:
@@ -403,11 +407,11 @@ def _of_segment(system: LogSystem, path: Path, index: int, segment: Segment) -> 
             yield CostTerm(term, source, index, "last" if rising > 0 else "first")
         else:
             base = LogMonomial(source.powers).at(segment.state).times(LogMonomial(segment.nodes))
-            for logs in _flat_logs(source, segment, path.region):
+            for logs in _sum_flat_logs(source, segment, path.region):
                 yield CostTerm(base.times(logs).normal(), source, index, "each")
 
 
-def _flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
+def _sum_flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
     """Return the sum of a product of logarithms over the levels of a segment, each linear along it."""
     factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []

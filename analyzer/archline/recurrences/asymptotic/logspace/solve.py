@@ -17,27 +17,33 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from math import inf, isfinite, log
 
-from archline.algebra.evaluate.formulas import WIDE, CompiledFormula, EvaluationRefusedError, NoValueError, Number
+from archline.algebra.evaluate.formulas import (
+    BALL_ARITHMETIC,
+    CompiledFormula,
+    EvaluationRefusedError,
+    NoValueError,
+    Number,
+)
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
 from archline.expr.text import format_expression
-from archline.expr.tree import rewritten, same
+from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth.growths import Growth
 from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, covered, formula_for, is_theta_of
+from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, find_formula, is_covered, is_theta_of
 from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, to_integer_vector
 from archline.recurrences.asymptotic.logspace.paths import (
     CostTerm,
     Path,
     PathCosts,
     Segment,
-    all_paths,
-    follow,
-    path_costs,
-    regions,
+    find_all_paths,
+    find_regions,
+    follow_paths,
+    iterate_path_costs,
 )
 from archline.recurrences.asymptotic.logspace.system import LogInequality, LogSystem, read_system
 from archline.recurrences.asymptotic.problem import (
@@ -59,25 +65,25 @@ class GrowthRegime:
     formula: Formula
 
 
-def regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthRegime]:
+def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthRegime]:
     """Return one regime if a formula holds everywhere, else several, the recursion's last. Raises OutOfReachError."""
     for piece in pieces:
-        _refuse_thin(system, piece)
-    whole = formula_of(pieces)
+        _refuse_thin_segments(system, piece)
+    whole = find_common_formula(pieces)
     groups: dict[int, list[PathCosts]] = {}
     for piece in pieces:
-        groups.setdefault(root_case(piece), []).append(piece)
-    main = _by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
-    return [*_boundary_regimes(system, main), *main]
+        groups.setdefault(find_root_case(piece), []).append(piece)
+    main = _find_regimes_by_case(system, groups) if whole is None else [GrowthRegime(tuple(groups), whole)]
+    return [*_find_boundary_regimes(system, main), *main]
 
 
-def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
+def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
     """Raise OutOfReachError if a segment shorter than one level may be omitted, though its cost would show."""
     # The root itself is never omitted, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
     short = {i: segment.length for i, segment in enumerate(piece.path.segments) if i or len(segment.motion.cases) > 1}
     for length in short.values():
-        edge = piece.region.face(length)
+        edge = piece.region.find_face(length)
         if not edge.rays:
             continue
         vanishing = [i for i, length_ in short.items() if edge.sign(length_) == 0]
@@ -88,83 +94,86 @@ def _refuse_thin(system: LogSystem, piece: PathCosts) -> None:
                 if cost.segment not in vanishing or (cost.segment == 0 and cost.source in at_root)
             )
         )
-        if not all(covered(term, remaining, edge) for term in piece.terms):
+        if not all(is_covered(term, remaining, edge) for term in piece.terms):
             text = Printer(system.names.all).equation(length)
             raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
-def root_case(piece: PathCosts) -> int:
+def find_root_case(piece: PathCosts) -> int:
     """Return the case that applies at the root."""
     return piece.path.segments[0].motion.first if piece.path.segments else piece.path.leaf
 
 
-def formula_of(pieces: Sequence[PathCosts], foreign: Sequence[PathCosts] = ()) -> Formula | None:
+def find_common_formula(pieces: Sequence[PathCosts], foreign: Sequence[PathCosts] = ()) -> Formula | None:
     """Return one formula for all pieces, or None. Terms of others may take part in it."""
     terms = [term for piece in foreign for term in piece.terms]
-    return formula_for([(piece.region, piece.terms) for piece in pieces], terms)
+    return find_formula([(piece.region, piece.terms) for piece in pieces], terms)
 
 
-def _by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
+def _find_regimes_by_case(system: LogSystem, groups: dict[int, list[PathCosts]]) -> list[GrowthRegime]:
     """Return a regime for each leaf, and one for the recursion as a whole if it has one formula."""
     leaves = [case for case in sorted(groups) if system.rules[case].step is None]
     inner = [case for case in sorted(groups) if system.rules[case].step is not None]
-    result = [_regime((case,), groups[case]) for case in leaves]
+    result = [_build_regime((case,), groups[case]) for case in leaves]
     ended = [piece for case in leaves for piece in groups[case]]
-    whole = formula_of([piece for case in inner for piece in groups[case]], ended)
+    whole = find_common_formula([piece for case in inner for piece in groups[case]], ended)
     if whole is not None:
         return [*result, GrowthRegime(tuple(inner), whole)] if inner else result
-    return [*result, *(_regime((case,), groups[case]) for case in inner)]
+    return [*result, *(_build_regime((case,), groups[case]) for case in inner)]
 
 
-def _regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
-    formula = formula_of(found)
+def _build_regime(cases: tuple[int, ...], found: Sequence[PathCosts]) -> GrowthRegime:
+    formula = find_common_formula(found)
     if formula is None:
         raise OutOfReachError("within one case, the growth is discontinuous between neighbouring sizes")
     return GrowthRegime(cases, formula)
 
 
-def _boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
+def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> list[GrowthRegime]:
     """Return regimes of cases that apply only on an edge of the sizes, as P <= 1 does, if their growth differs."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
-    for edge in _edges(system):
-        for path in follow(system, edge):
-            for piece in path_costs(system, path):
-                _refuse_thin(system, piece)
-                case = root_case(piece)
+    for edge in _iterate_edges(system):
+        for path in follow_paths(system, edge):
+            for piece in iterate_path_costs(system, path):
+                _refuse_thin_segments(system, piece)
+                case = find_root_case(piece)
                 if is_theta_of(formulas.get(case, main[-1].formula), piece.terms, piece.region):
                     continue
                 if case in formulas:
                     raise OutOfReachError("the growth jumps at an edge of the sizes, within one case")
                 result.setdefault(case, []).append(piece)
-    return [_regime((case,), result[case]) for case in sorted(result)]
+    return [_build_regime((case,), result[case]) for case in sorted(result)]
 
 
-def _edges(system: LogSystem) -> Iterator[RayCone]:
+def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
     """Iterate over the faces of regions where the row of some condition is equal, unless the facts exclude them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
-    for region in regions(system):
+    for region in find_regions(system):
         lines: set[Vector] = set()
         for row in rows:
-            line = _line(row)
+            line = _normalize_form(row)
             if line in lines or region.sign(row.form) in (0, None):
                 continue
             lines.add(line)
-            edge = region.face(row.form)
-            reach = max(_distance(row_) for row_ in rows if _line(row_) == line)
-            kept_off = max((_distance(row_) for row_ in facts if _line(row_) == line and row_.shift < 0), default=0.0)
+            edge = region.find_face(row.form)
+            reach = max(_measure_shift(row_) for row_ in rows if _normalize_form(row_) == line)
+            kept_off = max(
+                (_measure_shift(row_) for row_ in facts if _normalize_form(row_) == line and row_.shift < 0),
+                default=0.0,
+            )
             if edge.rays and kept_off <= reach:
                 yield edge
 
 
-def _line(row: LogInequality) -> Vector:
+def _normalize_form(row: LogInequality) -> Vector:
     """Return a row's form up to its scale and sign."""
     form = to_integer_vector(row.form)
     return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
-def _distance(row: LogInequality) -> float:
+def _measure_shift(row: LogInequality) -> float:
     """Return the distance from equality at which a comparison changes, in units of the small whole numbers."""
     scale = next(
         approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
@@ -177,11 +186,11 @@ DRIFT_SCALES = (192.0, 384.0, 768.0)
 """Further scales for ratios that drift: exponents that are nearly equal separate late."""
 NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
-STEPS = 30_000
-STEADY = 0.75
+MAX_EVALUATED_SIZES = 30_000
+MAX_STEADY_DRIFT = 0.75
 """The drift above which a ratio is not steady: a wrong logarithm adds 1 with every doubling of the scale."""
-SLACK = 3.0
-SPREAD = 16.0
+MAX_BASE_NOISE = 3.0
+MAX_LOG_RATIO = 16.0
 Point = tuple[float, ...]
 
 
@@ -189,18 +198,18 @@ def check_numerically(
     problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime], pieces: Sequence[PathCosts]
 ) -> int:
     """Compare the regimes' growth with values of the recurrence, and return their number. Raises OutOfReachError."""
-    witness = _Witness(problem, system, found)
-    noise = _cutoff_noise(system)
+    witness = _GrowthChecker(problem, system, found)
+    noise = _estimate_cutoff_noise(system)
     count = 0
-    for number, direction in enumerate(_directions(pieces)):
+    for number, direction in enumerate(_iterate_directions(pieces)):
         for scales in (SCALES, DRIFT_SCALES):
             drifts = []
             for nudged in (False, True):
-                points = [_point(direction, scale, number, nudged) for scale in scales]
+                points = [_choose_point(direction, scale, number, nudged) for scale in scales]
                 ratios = [ratio for point in points if (ratio := witness.ratio(point)) is not None]
                 count += len(ratios)
-                drifts.append(_drift(ratios, noise))
-            if max(drifts) < inf and min(drifts) <= STEADY:
+                drifts.append(_measure_drift(ratios, noise))
+            if max(drifts) < inf and min(drifts) <= MAX_STEADY_DRIFT:
                 break
         else:
             where = witness.shown(points[-1])
@@ -210,17 +219,17 @@ def check_numerically(
     return count
 
 
-def _cutoff_noise(system: LogSystem) -> float:
+def _estimate_cutoff_noise(system: LogSystem) -> float:
     """Return the variation of the last level's cost, in bits, as its sizes lie anywhere within a cut of the cut-off."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
-    return SLACK + max(cuts) * max(degrees, default=0.0)
+    return MAX_BASE_NOISE + max(cuts) * max(degrees, default=0.0)
 
 
-def _drift(ratios: list[float], noise: float) -> float:
+def _measure_drift(ratios: list[float], noise: float) -> float:
     """Return the steady change of the ratio with each doubling of the scale; infinite if it exceeds every bound."""
     moves = [after - before for before, after in pairwise(ratios)]
-    if any(not isfinite(ratio) or abs(ratio) > SPREAD + noise for ratio in ratios):
+    if any(not isfinite(ratio) or abs(ratio) > MAX_LOG_RATIO + noise for ratio in ratios):
         return inf
     if any(abs(move) > noise for move in moves):
         return inf
@@ -229,7 +238,7 @@ def _drift(ratios: list[float], noise: float) -> float:
     return max(min(moves), -max(moves))
 
 
-def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
+def _choose_point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
     """Return the root at a scale; nudged, it is a little off the grid of powers of 2."""
     if not nudged:
         return tuple(scale * x for x in direction)
@@ -237,7 +246,7 @@ def _point(direction: Point, scale: float, number: int, nudged: bool) -> Point:
     return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, shifts, strict=True))
 
 
-def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
+def _iterate_directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
     """Iterate over corners and middles of the regions, with 1 as the greatest coordinate."""
     visited: set[Point] = set()
     middles = [piece.region.inner() for piece in pieces]
@@ -250,16 +259,16 @@ def _directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
             yield point
 
 
-class _Witness:
+class _GrowthChecker:
     """Computes the values of the recurrence relative to the growth claimed for them."""
 
     def __init__(self, problem: RealRecurrence, system: LogSystem, found: Sequence[GrowthRegime]) -> None:
         self._problem = problem
         self._names = system.names.all
-        self._sorter = _sorter(problem, system)
+        self._sorter = _build_case_selector(problem, system)
         self._evaluators: dict[int, Evaluator] = {}
         orders = [Printer(self._names).formula(regime.formula) for regime in found]
-        growths = [CompiledFormula(order, WIDE, exact_logs=False) for order in orders]
+        growths = [CompiledFormula(order, BALL_ARITHMETIC, exact_logs=False) for order in orders]
         self._growths = {case: growth for regime, growth in zip(found, growths, strict=True) for case in regime.cases}
         self._other = growths[-1]
 
@@ -267,22 +276,22 @@ class _Witness:
         """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or the facts exclude it."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
-            case = int(float(self._at(self._sorter, sizes))) - 1
+            case = int(float(self._evaluate(self._sorter, sizes))) - 1
             if case < 0:
                 return None
-            value = _log2(self._at(self._problem, sizes))
-            expected = _log2(self._growths.get(case, self._other).at(sizes))
+            value = _compute_log2(self._evaluate(self._problem, sizes))
+            expected = _compute_log2(self._growths.get(case, self._other).at(sizes))
         except (EvaluationRefusedError, NoValueError, OverflowError):
             return None
         if value is None or expected is None:
             return 0.0 if value is expected else inf
         return value - expected
 
-    def _at(self, problem: RealRecurrence, sizes: dict[str, float]) -> Number:
+    def _evaluate(self, problem: RealRecurrence, sizes: dict[str, float]) -> Number:
         """Return the value of a recurrence, which is compiled once."""
         if id(problem) not in self._evaluators:
-            self._evaluators[id(problem)] = Evaluator(problem, sizes, WIDE, limit=STEPS)
-        self._evaluators[id(problem)].give(sizes)
+            self._evaluators[id(problem)] = Evaluator(problem, sizes, BALL_ARITHMETIC, limit=MAX_EVALUATED_SIZES)
+        self._evaluators[id(problem)].set_symbols(sizes)
         return self._evaluators[id(problem)].at(sizes)
 
     def shown(self, point: Point) -> str:
@@ -290,7 +299,7 @@ class _Witness:
         return ", ".join(f"{name} = 2^{x:.4g}" for name, x in zip(self._names, point, strict=True))
 
 
-def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
+def _build_case_selector(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
     """Return a function that is 0 where a fact fails, else 1 + the number of the case that applies."""
     asked = problem.asked
     cases = [
@@ -302,14 +311,14 @@ def _sorter(problem: RealRecurrence, system: LogSystem) -> RealRecurrence:
     return RealRecurrence((RealDefinition("case", asked.parameters, tuple(cases)),))
 
 
-def _log2(value: Number) -> float | None:
+def _compute_log2(value: Number) -> float | None:
     """Return log2 of a value, None if it is 0. Raises EvaluationRefusedError if it is infinite."""
     if not value.is_finite():
         raise EvaluationRefusedError("a value beyond all numbers")
     return float(value.log()) / log(2) if value > 0 else None
 
 
-_WHERE = {
+_COST_TEXTS = {
     "first": "decreases geometrically over the levels: the first level dominates",
     "last": "increases geometrically over the levels: the last level dominates",
     "each": "is equal on every level: multiply by the number of levels",
@@ -333,25 +342,27 @@ class _Explanation:
             key=lambda piece_: (-len(piece_.path.segments), [segment.motion.cases for segment in piece_.path.segments]),
         )
         path = piece.path
-        where, number = self._region(path), len(self._pieces)
+        where, number = self._describe_region(path), len(self._pieces)
         among = f" (one of {number} regions of sizes)" if number > 1 else ""
         yield f"Where {where}{among}:" if where else f"For all sizes{among}:"
         for index, segment in enumerate(path.segments):
-            yield self._segment(segment)
-            yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment == index)
-        yield self._leaves(path)
-        yield from (self._cost(cost) for cost in _distinct(piece.costs) if cost.segment is None)
+            yield self._describe_segment(segment)
+            yield from (self._describe_cost(cost) for cost in _select_distinct(piece.costs) if cost.segment == index)
+        yield self._describe_leaves(path)
+        yield from (self._describe_cost(cost) for cost in _select_distinct(piece.costs) if cost.segment is None)
         yield f"The maximum of these: {format_expression(self._printer.total(piece.terms))}."
-        yield from self._together()
+        yield from self._describe_growth()
 
-    def _region(self, path: Path) -> str:
+    def _describe_region(self, path: Path) -> str:
         """Return the comparisons that bound a region, without comparisons that always hold."""
         names = range(len(self._system.names.all))
         fact_rows = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
-        rows = [row for row in path.region.facets() if row not in fact_rows and len([i for i in names if row[i]]) > 1]
+        rows = [
+            row for row in path.region.find_facets() if row not in fact_rows and len([i for i in names if row[i]]) > 1
+        ]
         return ", ".join(self._printer.comparison(row) for row in rows)
 
-    def _segment(self, segment: Segment) -> str:
+    def _describe_segment(self, segment: Segment) -> str:
         names = self._system.names.all
         steps = [self._system.rules[case].step for case in segment.motion.cases]
         calls = " and ".join(step.text for step in steps if step is not None)
@@ -368,20 +379,20 @@ class _Explanation:
         nodes = "is 1 node" if count == "1" else f"are {count} nodes"
         return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, at whose end there {nodes}."
 
-    def _cost(self, cost: CostTerm) -> str:
+    def _describe_cost(self, cost: CostTerm) -> str:
         source, term = self._printer.term(cost.source), self._printer.term(cost.term)
         if cost.segment is None:
             return f"  {source} a leaf: {term} together."
-        return f"  {source} a node {_WHERE[cost.place]}: {term}."
+        return f"  {source} a node {_COST_TEXTS[cost.place]}: {term}."
 
-    def _leaves(self, path: Path) -> str:
+    def _describe_leaves(self, path: Path) -> str:
         names = self._system.names
         sizes = [
             f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
         ]
         return f"Leaves: {self._printer.monomial(path.nodes)} of {', '.join(sizes)}."
 
-    def _together(self) -> Iterator[str]:
+    def _describe_growth(self) -> Iterator[str]:
         formula = format_expression(self._printer.formula(self._parts[-1].formula))
         if len(self._parts) > 1:
             yield "The growth jumps between cases, so that each has its own."
@@ -389,7 +400,7 @@ class _Explanation:
             yield f"The growth is Theta of {formula} in every region: no term dominates it, and none can be dropped."
 
 
-def _distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
+def _select_distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
     """Return one cost of each source and place."""
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
 
@@ -401,13 +412,13 @@ def solve_multi(problem: RealRecurrence) -> Answer:
     """Return Theta of a function of several sizes, or of one with cut-offs by other symbols, or a refusal."""
     try:
         system = read_system(problem)
-        pieces = [piece for path in all_paths(system) for piece in path_costs(system, path)]
+        pieces = [piece for path in find_all_paths(system) for piece in iterate_path_costs(system, path)]
         if not pieces:
             raise OutOfReachError("no sizes satisfy the facts")
-        parts = regimes(system, pieces)
+        parts = find_regimes(system, pieces)
         steps = tuple(_Explanation(system, pieces, parts).lines())
         count = check_numerically(problem, system, parts, pieces)
-        answer = _solved(system, parts, steps, count)
+        answer = _build_answer(system, parts, steps, count)
         if answer.regimes and answer.between:
             raise OutOfReachError("the nodes multiply by a power that has no closed form, and the growth jumps")
     except OutOfReachError as problem_:
@@ -415,43 +426,46 @@ def solve_multi(problem: RealRecurrence) -> Answer:
     return answer
 
 
-def _solved(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
+def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = Printer(system.names.all)
     checked = f"The recurrence itself, evaluated at {count} sizes over several scales, agrees."
     orders = [printer.formula(part.formula) for part in parts]
-    shown = (Growth(order, order, where=_where(system, part, parts)) for order, part in zip(orders, parts, strict=True))
+    shown = (
+        Growth(order, order, where=_find_conditions(system, part, parts))
+        for order, part in zip(orders, parts, strict=True)
+    )
     growth = orders[-1]
     return SolvedGrowth(
         growth=growth,
         method=METHOD,
         steps=(*steps, checked),
         regimes=tuple(shown) if len(parts) > 1 else (),
-        between=_between(growth, system),
+        between=_bracket_growth(growth, system),
     )
 
 
-def _between(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
+def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] | None:
     """Return the growth with fewer and with more nodes, if they multiply by a power that is known to nine digits."""
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
             fewer, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
-            low, high = (_with_digits(end, digits, digits_) for end, digits_ in ((low, fewer), (high, more)))
-    return None if same(low, high) else (low, high)
+            low, high = (_replace_digits(end, digits, digits_) for end, digits_ in ((low, fewer), (high, more)))
+    return None if has_same_structure(low, high) else (low, high)
 
 
-def _with_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
+def _replace_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
     number = s.Real(other, span=build.DERIVED)
-    return rewritten(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
+    return rewrite_parts(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
 
 
-def _where(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
+def _find_conditions(system: LogSystem, part: GrowthRegime, parts: list[GrowthRegime]) -> tuple[s.Fact, ...]:
     """Return the conditions under which a regime holds."""
     own_conditions = [system.rules[case].condition for case in part.cases]
     other_conditions = [system.rules[case].condition for x in parts if x is not part for case in x.cases]
     excluded = [negate_condition(condition) for condition in other_conditions if condition is not None]  # type: ignore[arg-type]
     if all(condition is not None for condition in own_conditions) and (part is not parts[-1] or not excluded):
         (*conditions,) = (condition for condition in own_conditions if condition is not None)
-        return (build.joined("or", conditions),)  # type: ignore[arg-type]
+        return (build.join_conditions("or", conditions),)  # type: ignore[arg-type]
     return tuple(excluded)

@@ -14,16 +14,16 @@ from itertools import product
 from math import log2
 from typing import TypeAlias
 
-from archline.algebra.reals import UNITY, OutOfReachError
+from archline.algebra.reals import ONE_CONSTANT, OutOfReachError
 from archline.expr import build
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import rewritten
+from archline.expr.tree import rewrite_parts
 from archline.growth.normal_form import expand
 from archline.ir.conditions import OPPOSITE, negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.asymptotic.evaluate import default_base
+from archline.recurrences.asymptotic.evaluate import find_default_base
 from archline.recurrences.asymptotic.logspace.cones import (
     ONE,
     ZERO,
@@ -34,13 +34,13 @@ from archline.recurrences.asymptotic.logspace.cones import (
     Vector,
     add_scaled,
     approximate,
+    compute_logarithm,
     constant,
-    logarithm,
     number_of,
 )
-from archline.recurrences.asymptotic.normal_form import Alternative, alternatives_of, argument_of
+from archline.recurrences.asymptotic.normal_form import Alternative, read_alternatives, read_argument
 from archline.recurrences.asymptotic.problem import EquationCase, RealRecurrence
-from archline.recurrences.asymptotic.theorems import exponent_of
+from archline.recurrences.asymptotic.theorems import find_exponent
 
 
 @record(eq=False, slots=True)
@@ -58,25 +58,25 @@ class LogInequality:
 
 Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
-STRICT = 1e-6
+STRICT_MARGIN = 1e-6
 """The relative margin of a strict comparison beyond equality: it matters where sizes are equal."""
 
 
-def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
+def read_condition(fact: s.Fact, names: LogNames) -> Alternatives:
     """Return alternatives: the fact holds where all rows of an alternative hold. Raises OutOfReachError."""
     match fact:
         case s.Binary(op="and", left=left, right=right):
-            return _both(alternatives(left, names), alternatives(right, names))
+            return _join_alternatives(read_condition(left, names), read_condition(right, names))
         case s.Binary(op="or", left=left, right=right):
-            return alternatives(left, names) + alternatives(right, names)
+            return read_condition(left, names) + read_condition(right, names)
         case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in OPPOSITE:
-            return alternatives(negate_condition(operand), names)
+            return read_condition(negate_condition(operand), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
-            return _compared(left, right, names, strict=op == "<")
+            return _read_comparison(left, right, names, strict=op == "<")
         case s.Binary(op=">=" | ">" as op, left=left, right=right):
-            return _compared(right, left, names, strict=op == ">")
+            return _read_comparison(right, left, names, strict=op == ">")
         case s.Binary(op="==", left=left, right=right):
-            return _both(_compared(left, right, names), _compared(right, left, names))
+            return _join_alternatives(_read_comparison(left, right, names), _read_comparison(right, left, names))
         case _:
             raise OutOfReachError(f"the condition {format_fact(fact)} does not compare sizes")
 
@@ -84,29 +84,31 @@ def alternatives(fact: s.Fact, names: LogNames) -> Alternatives:
 _Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
-def _compared(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
+def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
     """Return the condition small <= great: for each part of the small side some part of the great side is as large."""
-    scale = 1 - STRICT if strict else 1.0
+    scale = 1 - STRICT_MARGIN if strict else 1.0
     result: Alternatives = ((),)
-    upper = _side(great, names)
-    for small_part in _side(small, names):
+    upper = _read_side(great, names)
+    for small_part in _read_side(small, names):
         reached = (
             tuple(LogInequality(add_scaled(high, low, fmpq(-1)), scale * b / a) for high, b in great_part)
             for low, a in small_part
             for great_part in upper
         )
-        result = _both(result, tuple(part for rows in reached if (part := _settled(rows)) is not None))
+        result = _join_alternatives(
+            result, tuple(part for rows in reached if (part := _remove_constant_rows(rows)) is not None)
+        )
     return result
 
 
-def _settled(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
+def _remove_constant_rows(rows: tuple[LogInequality, ...]) -> tuple[LogInequality, ...] | None:
     """Return the rows without comparisons of constants; None if such a comparison fails."""
     if any(not any(row.form) and row.factor < 1 for row in rows):
         return None
     return tuple(row for row in rows if any(row.form))
 
 
-def _side(expr: s.Expr, names: LogNames) -> _Side:
+def _read_side(expr: s.Expr, names: LogNames) -> _Side:
     """Return the expression as a max of mins of monomials, each with its constant factor. Raises OutOfReachError."""
     parts: list[tuple[tuple[Vector, float], ...]] = []
     for factors, coefficient in expand(expr).items():
@@ -114,8 +116,8 @@ def _side(expr: s.Expr, names: LogNames) -> _Side:
             raise OutOfReachError(f"the subtraction in the condition on {format_expression(expr)}")
         side: _Side = (((names.one.powers, approximate(number_of(coefficient))),),)
         for factor, exponent in factors.powers.items():
-            part = _extremum(factor.expr, names) if exponent == UNITY else None
-            raised = _monomials(factor.expr, number_of(exponent), names) if part is None else part
+            part = _read_extremum(factor.expr, names) if exponent == ONE_CONSTANT else None
+            raised = _read_monomials(factor.expr, number_of(exponent), names) if part is None else part
             side = tuple(
                 tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(own, factors_))
                 for own, factors_ in product(side, raised)
@@ -126,20 +128,20 @@ def _side(expr: s.Expr, names: LogNames) -> _Side:
     return tuple(parts)
 
 
-def _extremum(expr: s.Expr, names: LogNames) -> _Side | None:
+def _read_extremum(expr: s.Expr, names: LogNames) -> _Side | None:
     match expr:
         case s.Call(function="max", arguments=arguments):
-            return tuple(part for operand in arguments for part in _side(operand, names))
+            return tuple(part for operand in arguments for part in _read_side(operand, names))
         case s.Call(function="min", arguments=arguments):
             mins: _Side = ((),)
             for operand in arguments:
-                mins = tuple(a + b for a, b in product(mins, _side(operand, names)))
+                mins = tuple(a + b for a, b in product(mins, _read_side(operand, names)))
             return mins
         case _:
             return None
 
 
-def _monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
+def _read_monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
     terms = names.raised(expr, exponent)
     if any(term.logs for term in terms):
         raise OutOfReachError(f"the logarithm in the condition on {format_expression(expr)}")
@@ -148,7 +150,7 @@ def _monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
     return tuple(((term.powers, 1.0),) for term in terms)
 
 
-def _both(first: Alternatives, second: Alternatives) -> Alternatives:
+def _join_alternatives(first: Alternatives, second: Alternatives) -> Alternatives:
     result = tuple(tuple(dict.fromkeys(a + b)) for a, b in product(first, second))
     if len(result) > MAX_ALTERNATIVES:
         raise OutOfReachError("a condition of too many alternatives")
@@ -158,7 +160,7 @@ def _both(first: Alternatives, second: Alternatives) -> Alternatives:
 MAX_CASES = 32
 
 
-def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
+def split_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
     """Return the cases without min: `min(a, b) when c` is `a when c and a <= b; b when c`. Raises OutOfReachError."""
     result: list[EquationCase] = []
     pending = list(reversed(cases))
@@ -169,26 +171,26 @@ def without_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
         if least is None:
             result.append(case)
         else:
-            pending.extend(reversed(_branches(case, least)))
+            pending.extend(reversed(_split_minimum(case, least)))
         if len(result) + len(pending) > MAX_CASES:
             raise OutOfReachError("too many minima in the costs")
     return result
 
 
-def _branches(case: EquationCase, least: s.Call) -> list[EquationCase]:
+def _split_minimum(case: EquationCase, least: s.Call) -> list[EquationCase]:
     """Return one case for each argument of the min that may be the least; the last needs no condition for it."""
     branches = []
     for number, chosen in enumerate(least.arguments):
         condition = case.condition
         rest = [argument for argument in least.arguments if argument is not chosen]
         for argument in rest if number < len(rest) else ():
-            condition = _joined(condition, build.binary("<=", chosen, argument))
-        value = rewritten(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
+            condition = _add_condition(condition, build.binary("<=", chosen, argument))
+        value = rewrite_parts(case.value, lambda part, chosen=chosen: chosen if part is least else None)  # type: ignore[misc]
         branches.append(EquationCase(value, condition))
     return branches
 
 
-def _joined(condition: s.Fact | None, other: s.Expr) -> s.Fact:
+def _add_condition(condition: s.Fact | None, other: s.Expr) -> s.Fact:
     if condition is None:
         return other
     if isinstance(condition, s.IsPower | s.IsSquare | s.Divides):
@@ -252,30 +254,30 @@ def read_system(problem: RealRecurrence) -> LogSystem:
     )
     symbols = [name for name in identifiers if name not in asked.parameters]
     names = LogNames((*asked.parameters, *symbols), len(asked.parameters))
-    rules = [_base_rule(base.arguments, base.value, names) for base in asked.bases]
+    rules = [_build_base_rule(base.arguments, base.value, names) for base in asked.bases]
     if not asked.bases and not conditions:
-        threshold = build.number(default_base(asked, frozenset((asked.name,))))
-        rules.append(_base_rule((threshold,) * len(asked.parameters), build.ONE, names))
-    reader = _Reader(asked.name, names)
-    rules.extend(reader.rule(case.value, case.condition) for case in without_minima(asked.cases))
+        threshold = build.number(find_default_base(asked, frozenset((asked.name,))))
+        rules.append(_build_base_rule((threshold,) * len(asked.parameters), build.ONE, names))
+    reader = _CaseReader(asked.name, names)
+    rules.extend(reader.rule(case.value, case.condition) for case in split_minima(asked.cases))
     if all(rule.step is None for rule in rules):
         raise OutOfReachError("no case is recursive")
-    return LogSystem(names, tuple(rules), _facts(problem.facts, names))
+    return LogSystem(names, tuple(rules), _read_facts(problem.facts, names))
 
 
-def _base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
+def _build_base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> CaseRule:
     """Return the rule of a base value, which holds up to its sizes."""
     parts = [build.binary("<=", build.name(name), bound) for name, bound in zip(names.all, at, strict=False)]
     condition = reduce(partial(build.binary, "and"), parts)
-    return CaseRule(alternatives(condition, names), condition, names.terms(value), None)
+    return CaseRule(read_condition(condition, names), condition, names.terms(value), None)
 
 
-def _facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
+def _read_facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
     """Return the facts that can be used; omitting a fact can only widen where the answer has to hold."""
     usable: list[Alternatives] = []
     for fact in facts:
         try:
-            usable.append(alternatives(fact, names))
+            usable.append(read_condition(fact, names))
         except OutOfReachError:
             continue
     if "Z" in names.all and "L" in names.all:
@@ -284,7 +286,7 @@ def _facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ..
     return tuple(usable)
 
 
-class _Reader:
+class _CaseReader:
     """Reads the cases of one function."""
 
     def __init__(self, function: str, names: LogNames) -> None:
@@ -293,29 +295,29 @@ class _Reader:
 
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """Return the rule of one case. Raises OutOfReachError."""
-        when = ALWAYS if condition is None else alternatives(condition, self._names)
-        sums = alternatives_of(value, frozenset((self._function,)))
+        when = ALWAYS if condition is None else read_condition(condition, self._names)
+        sums = read_alternatives(value, frozenset((self._function,)))
         amounts = (amount for sum_ in sums for amount in sum_.amounts)
         terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
-        calls = self._greatest([self._counted(sum_) for sum_ in sums])
-        return CaseRule(when, condition, terms, self._step(calls) if calls else None)
+        calls = self._find_greatest([self._count_calls(sum_) for sum_ in sums])
+        return CaseRule(when, condition, terms, self._build_step(calls) if calls else None)
 
-    def _counted(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
+    def _count_calls(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
         """Count each call of an alternative, by its text."""
         counts: dict[str, tuple[fmpq, s.Call]] = {}
         for weight, call in alternative.calls:
             before, _ = counts.get(text := format_expression(call), (ZERO, call))
-            counts[text] = before + (ONE if weight is None else self._number(weight)), call
+            counts[text] = before + (ONE if weight is None else self._read_number(weight)), call
         return counts
 
-    def _greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
+    def _find_greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
         """Return the calls of a maximum, as spans are, if one of its parts makes all calls of the other parts."""
         most = max(parts, key=lambda counts: sum((count for count, _ in counts.values()), ZERO))
         if any(text not in most or count > most[text][0] for counts in parts for text, (count, _) in counts.items()):
             raise OutOfReachError("the max of calls at different sizes")
         return list(most.values())
 
-    def _number(self, expr: s.Expr) -> fmpq:
+    def _read_number(self, expr: s.Expr) -> fmpq:
         try:
             value = constant(expr)
         except OutOfReachError:
@@ -324,37 +326,37 @@ class _Reader:
             raise OutOfReachError(f"the number of calls {format_expression(expr)} is not a positive rational")
         return value
 
-    def _step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
+    def _build_step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
         """Return the calls as one motion: all shrink the sizes in the same proportion of logarithms."""
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
         for count, call in calls:
-            towards, factor = self._motion(call)
+            towards, factor = self._find_motion(call)
             if direction is not None and towards != direction:
                 raise OutOfReachError("calls that shrink different sizes in one case")
             direction = towards
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join((f"{count}*" if count != 1 else "") + format_expression(call) for count, call in calls)
-        nodes = number_of(exponent_of(tuple((count, ONE / factor) for factor, count in branches.items())))
-        return SelfCalls(direction, nodes, approximate(logarithm(min(branches), fmpq(2))), text)
+        nodes = number_of(find_exponent(tuple((count, ONE / factor) for factor, count in branches.items())))
+        return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
-    def _motion(self, call: s.Call) -> tuple[Vector, fmpq]:
+    def _find_motion(self, call: s.Call) -> tuple[Vector, fmpq]:
         """Return the direction of a call in the logarithms of names, its first part 1, and the factor of that part."""
-        ratios = [self._ratio(i, argument) for i, argument in enumerate(call.arguments)]
+        ratios = [self._find_ratio(i, argument) for i, argument in enumerate(call.arguments)]
         moved = next((ratio for ratio in ratios if ratio != 1), None)
         if moved is None:
             raise OutOfReachError(f"{format_expression(call)} is called at the same sizes")
         factor = max(moved, ONE / moved)
-        parts = [logarithm(ratio, factor) for ratio in ratios]
+        parts = [compute_logarithm(ratio, factor) for ratio in ratios]
         return (*parts, *[ZERO] * (len(self._names.all) - len(ratios))), factor
 
-    def _ratio(self, index: int, argument: s.Expr) -> fmpq:
+    def _find_ratio(self, index: int, argument: s.Expr) -> fmpq:
         """Return size/argument, a constant. Raises OutOfReachError."""
         name = self._names.all[index]
         parsed = None
         with suppress(OutOfReachError):
-            parsed = argument_of(argument, name)
+            parsed = read_argument(argument, name)
         if parsed is None or parsed.is_root or parsed.offset:
             raise OutOfReachError(f"the size {name} becomes {format_expression(argument)}, not a fraction of it")
         return ONE / parsed.ratio

@@ -173,10 +173,7 @@ def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases
 
 
 def partition_sizes(bounds: Sequence[Bound], lower: Poly, upper: Poly) -> tuple[Piece, ...]:
-    """Split the sizes in the parts that bounds by cases have, with all bounds; one part if there are none.
-
-    The bounds that hold at all sizes are `lower` and `upper` then.
-    """
+    """Split the sizes by bounds by cases; without any, one piece has `lower`, `upper` and all other bounds."""
     by_cases = [bound for bound in bounds if bound.where.cases] or build_piece(EVERYWHERE, lower, upper).bounds
     further = [bound for bound in bounds if not bound.where.cases]
 

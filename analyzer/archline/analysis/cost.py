@@ -185,12 +185,12 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
 def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
     """Evaluate the sharpest bounds at a point: of forms, values, and related metrics. Raises EvaluationError."""
     forms = partial(_forms_at, cost)
-    # Values may take too many steps, or have a guarded call whose sizes are none: the forms are left.
-    pairs = list(_evaluate_all((forms,) if cost.ends is None else (cost.ends, forms), point)) or [forms(point)]
-    below, above = (
-        _evaluate_all((partial(ends_at, x) for x in costs), point) for costs in (cost.at_least, cost.at_most)
-    )
-    return max(low for low, _ in (*pairs, *below)), min(high for _, high in (*pairs, *above))
+    # Values may take too many steps, or have a call without sizes: the forms are left. An exact form is the value.
+    functions = (forms,) if cost.ends is None else (cost.ends,) if cost.exact else (cost.ends, forms)
+    pairs = list(_evaluate_all(functions, point)) or [forms(point)]
+    below, above = ([partial(ends_at, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
+    lower = max(low for low, _ in (*pairs, *_evaluate_all(below, point)))
+    return lower, min(high for _, high in (*pairs, *_evaluate_all(above, point)))
 
 
 def _evaluate_all(

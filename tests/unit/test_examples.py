@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import io
 import re
+import runpy
 import shlex
 import sys
 from functools import cache
@@ -34,11 +35,19 @@ MPI = find_spec("mpi4py") is not None and Path(sys.executable).with_name("mpiexe
 def run(command: str) -> tuple[str, int]:
     """What a command prints on both its streams, and its exit code. Several pages show the same command."""
     program, *arguments = shlex.split(command)
-    assert program == "archline", f"a page runs archline only, not {command!r}"
+    assert program in ("archline", "python"), f"a page runs archline and its examples only, not {command!r}"
     printed = io.StringIO()
     with contextlib.chdir(ROOT), contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-        code = main(arguments)
+        code = main(arguments) if program == "archline" else run_script(*arguments)
     return printed.getvalue(), code
+
+
+def run_script(path: str, *arguments: str) -> int:
+    """Run a script of the examples as a program, with its arguments."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "argv", [path, *arguments])
+        runpy.run_path(path, run_name="__main__")
+    return 0
 
 
 def rerun(text: str) -> str:

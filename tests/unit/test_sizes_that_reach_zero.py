@@ -167,7 +167,7 @@ def test_a_call_at_0_without_a_run_is_refused(text: str, tmp_path: Path) -> None
     path = tmp_path / "f.algo"
     path.write_text(text)
     for command in ("cost", "check"):
-        done = cli(command, f"{path}::f" if command == "cost" else str(path))
+        done = cli(command, f"{path}::f")
         assert done.refused("AL504"), done
         assert "at n = " in done.err
         assert "0" in done.err

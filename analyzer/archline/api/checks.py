@@ -113,6 +113,8 @@ def _decided(task: Task) -> CheckView:
             decided = _claims(module, task, defects)
     path = relative(program.source.path)
     errors += [Diagnostic(DEFECT, defect, path=path) for defect in defects]
+    if errors and not checked and not decided:
+        raise ArchlineError(errors)
     return CheckView(task.target, tuple(checked), decided, path, tuple(ignored), tuple(errors))
 
 

@@ -34,7 +34,7 @@ USUAL = ((8, 16, 1024), (8, 64, 2**15), (4, 4, 1), (2, 2, 1), (1, 1, 1))
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 CHECK_SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
-SMALL, MAX_SMALL = 8, 24
+MAX_SMALL_SIZE, MAX_SMALL_POINTS = 8, 24
 """Short runs have sizes up to this, and so many of them are tried."""
 MAX_FREE = 5
 """Of so many sizes, all that are small are tried."""
@@ -219,7 +219,8 @@ def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
 def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
     """Sizes of short runs."""
     every = check_sizes(module, algorithm, indices)
-    return tuple(each for each in every if max(each.values(), default=0) <= SMALL)[:MAX_SMALL] or every[:1]
+    small = tuple(point for point in every if max(point.values(), default=0) <= MAX_SMALL_SIZE)
+    return small[:MAX_SMALL_POINTS] or every[:1]
 
 
 def _ladder(count: int) -> Iterator[tuple[int, ...]]:

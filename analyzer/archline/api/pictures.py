@@ -132,14 +132,14 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
 
 def save_comparison(found: CostComparison, path: str | Path) -> None:
     """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
-    from archline.report.pictures.comparison import MOST, view
+    from archline.report.pictures.comparison import MAX_LINES, view
 
     series = len(found.algorithms) * len({each.machine.name for each in found.points})
     if not series:
         raise error(rules.NO_PICTURE, "growth alone cannot be drawn", hint="give --machine and --at or --sweep")
-    if series > MOST:
+    if series > MAX_LINES:
         hint = "draw fewer algorithms or machines; `--format csv` prints the numbers of all of them"
-        raise error(rules.NO_PICTURE, f"a picture shows at most {MOST} series; these are {series}", hint=hint)
+        raise error(rules.NO_PICTURE, f"a picture shows at most {MAX_LINES} series; these are {series}", hint=hint)
     drawn = Picture(view(found))
     if not drawn.points:
         raise error(rules.NO_PICTURE, f"the {found.by} is not known at any point, so there is nothing to draw")

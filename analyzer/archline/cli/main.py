@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 from archline import __version__
 
 Result = TypeVar("Result")
-FINE, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
+SUCCESS, FINDINGS, BAD_INPUT, DEFECT, INTERRUPTED = 0, 1, 2, 3, 130
 
 COMMANDS = {
     "list": "list the algorithms of the library, a file or a folder",
@@ -68,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         # The reader has gone.
         _abandon_output()
-        return FINE
+        return SUCCESS
     except OSError as problem:
         _print_error(f"archline: {problem.strerror or problem}")
         _abandon_output()

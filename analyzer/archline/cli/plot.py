@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 CONFIGURED = {"machine": "project_machines"}
 """Which options the project's configuration fills in, by its keys: a plot of io has no machine."""
 ON_A_MACHINE = ("machines", "parameters")
-TAKEN = {
+OPTIONS_BY_KIND = {
     "io": ("targets", "at", "where", "cache", "metric", "seed", "plain"),
     "roofline": (*ON_A_MACHINE, "targets", "at", "where", "cache"),
     "greenup": (*ON_A_MACHINE, "intensity"),
@@ -42,7 +42,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     text = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`; for a roofline as many as you like"
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
-    parser.add_argument("--kind", choices=tuple(TAKEN), default="io", help="what is drawn (default: io)")
+    parser.add_argument("--kind", choices=tuple(OPTIONS_BY_KIND), default="io", help="what is drawn (default: io)")
     parser.set_defaults(project_machines=[])
     shared.add(parser, *shared.MACHINES, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
@@ -88,8 +88,8 @@ def _io(options: argparse.Namespace) -> IoPlot:
 def _check(options: argparse.Namespace) -> None:
     """Raise ArchlineError (AL411) for options that the kind does not take, or that it lacks."""
     kind = options.kind
-    taken = TAKEN[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
-    for name in dict.fromkeys(name for each in TAKEN.values() for name in each):
+    taken = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
+    for name in dict.fromkeys(name for each in OPTIONS_BY_KIND.values() for name in each):
         if getattr(options, name) not in (None, [], False) and name not in taken:
             written = ", ".join(WRITTEN.get(each, f"--{each}") for each in taken)
             lone = " without a TARGET" if kind == "roofline" else ""

@@ -24,7 +24,7 @@ _RELATIONS = {
     ">=": r"\ge", "<=": r"\le", "==": "=", "=": "=", "!=": r"\ne", "<": "<", ">": ">", "~": r"{\sim}\,",
     "and": r"\text{ and }", "or": r"\text{ or }",
 }  # fmt: skip
-_NO_PRECEDENCE, _WHOLE, _SUM, _PRODUCT, _POWER = range(5)
+_NO_PRECEDENCE, _LOWEST_PRECEDENCE, _SUM, _PRODUCT, _POWER = range(5)
 
 
 def formula(found: Formula) -> str:
@@ -90,11 +90,11 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
             return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
         case s.Binary(op="%", left=left, right=right):
             # Brackets say how far it reaches, wherever something stands next to it.
-            return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _WHOLE
+            return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _LOWEST_PRECEDENCE
         case s.Binary(op="+" | "-" as op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
         case s.Binary(op=op, left=left, right=right) if op in _RELATIONS:
-            least = _NO_PRECEDENCE if op == "or" else _WHOLE
+            least = _NO_PRECEDENCE if op == "or" else _LOWEST_PRECEDENCE
             return f"{_render(left, least)} {_RELATIONS[op]} {_render(right, least)}", _NO_PRECEDENCE
         case s.IsPower(value=value, base=base):
             return rf"{_render(value, _SUM)} \text{{ is power of }} {_render(base, _SUM)}", _NO_PRECEDENCE
@@ -105,7 +105,7 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
         case s.Call(function="sqrt", arguments=(argument,)):
             return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
-            inner = ", ".join(_render(each, _WHOLE) for each in arguments)
+            inner = ", ".join(_render(each, _LOWEST_PRECEDENCE) for each in arguments)
             if function in _BRACKETS:
                 opening, closing = _BRACKETS[function]
                 return rf"\left{opening}{inner}\right{closing.strip()}", _POWER

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 WORDS, BYTES, ROOT, LOG = "p*C0/beta in op/word", "p*C0/beta in op/B", "sqrt(Z/p)", "log2(Z/p)"
 FORMULAS = {WORDS: "machine balance", ROOT: "sqrt(Z/p)", LOG: "log2(Z/p)"}
-SAID = {
+LABELS = {
     WORDS: "left side of (5) and (6):\np*C0/beta in op/word",
     BYTES: "as in figure 2:\np*C0/beta in op/B",
     ROOT: "right side of (5),\nmatrix products: sqrt(Z/p)",
@@ -51,7 +51,7 @@ class Balance(PictureView):
         axes.set_xlabel("year")
         axes.set_ylabel("op/word, op/B (left sides); numbers (right sides)")
         for (name, side), color, style in zip(sides.items(), (DARK, DARK, UPPER, LOWER), STYLES, strict=False):
-            axes.plot(year, side, linestyle=style, color=color, linewidth=1.7, label=SAID[name])
+            axes.plot(year, side, linestyle=style, color=color, linewidth=1.7, label=LABELS[name])
         for (left, right, when), marker in zip(self.crossings, "osD^", strict=False):
             height = np.exp2(np.interp(when, year, np.log2(sides[right])))
             said = f"{left}\npasses {right} in {when:.1f}"
@@ -62,7 +62,7 @@ class Balance(PictureView):
 def view(machine: Machine, first: int, end: int) -> Balance:
     """The sides from one year to another. Raises ArchlineError (AL458)."""
     rows = tuple((year, *_sides(machine.in_year(year))) for year in range(first, end + 1))
-    columns = ("year", *SAID)
+    columns = ("year", *LABELS)
     crossings = tuple(_crossings(np.array(rows, dtype=float)))
     said = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
     notes = (
@@ -93,7 +93,7 @@ def _sides(machine: Machine) -> list[float]:
 
 def _crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
     """Where a left side passes a right one: all are powers of two in the years, or nearly so."""
-    names: Sequence[str] = tuple(SAID)
+    names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):
         gap = np.log2(table[:, left]) - np.log2(table[:, right])
         for row in np.flatnonzero((gap[:-1] <= 0) & (gap[1:] > 0)):

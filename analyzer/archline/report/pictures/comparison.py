@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-MOST = 6
+MAX_LINES = 6
 """Series of a picture."""
 Key = tuple[str, str]
 """An algorithm and a machine."""

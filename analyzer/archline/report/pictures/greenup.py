@@ -18,7 +18,7 @@ from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES,
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-LOW, HIGH = -2, 6
+MIN_OCTAVE, MAX_OCTAVE = -2, 6
 """Powers of two between which m, the reduction of the traffic, lies."""
 AN_OCTAVE = 16
 SIDES = {"energy": "f for greenup", "time": "f for speedup"}
@@ -36,7 +36,7 @@ class Greenup(PictureView):
         """The regions shaded, and the outlines of speedup and greenup."""
         (axes,) = panels(figure, 1)
         m, greenup, speedup = map(self.column, self.columns)
-        left, most = 2.0**LOW, max(2.0, float(max(greenup.max(), speedup.max())))
+        left, most = 2.0**MIN_OCTAVE, max(2.0, float(max(greenup.max(), speedup.max())))
         axes.set_xscale("log", base=2)
         axes.set_yscale("log", base=2)
         axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
@@ -64,8 +64,8 @@ class Greenup(PictureView):
 
 def _outline(f: Array, m: Array) -> tuple[Array, Array]:
     """An outline, from where it comes in at the left."""
-    inside = f >= 2.0**LOW * (1 - 1e-6)
-    return np.array([2.0**LOW, *f[inside]]), np.array([m[inside][0], *m[inside]])
+    inside = f >= 2.0**MIN_OCTAVE * (1 - 1e-6)
+    return np.array([2.0**MIN_OCTAVE, *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
 def view(machine: Machine, intensity: float) -> Greenup:
@@ -80,10 +80,10 @@ def view(machine: Machine, intensity: float) -> Greenup:
         return answers({**numbers, "flops": f * intensity, "traffic": share})[what] < base[what]
 
     base = answers({**numbers, "flops": np.array([intensity]), "traffic": np.ones(1)})
-    left = np.array([2.0**LOW])
+    left = np.array([2.0**MIN_OCTAVE])
     # Where each outline comes in at the left edge.
     ends = [1 / last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
-    grid = np.exp2(np.linspace(LOW, HIGH, (HIGH - LOW) * AN_OCTAVE + 1))
+    grid = np.exp2(np.linspace(MIN_OCTAVE, MAX_OCTAVE, (MAX_OCTAVE - MIN_OCTAVE) * AN_OCTAVE + 1))
     m = np.array(sorted([*grid, *(each * (1 + 1e-9) for each in ends if grid[0] < each < grid[-1])]))
     edges = [last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
     columns = [np.where(each > 2.0**-59, each, 0.0) for each in edges]

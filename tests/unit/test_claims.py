@@ -397,3 +397,19 @@ claim flops(linear) <= 999999999999/1000000000000*n
     result = cli("check", str(path))
     assert result.code == 1
     assert "; their difference is 1e-12" in result.out
+
+
+def test_an_open_claim_under_a_large_cache_shows_the_bound_of_that_cache() -> None:
+    text = """
+algorithm f(u: real[n, n, n], v: out real[n, n, n]):
+    where n >= 3
+    ensures io <= n^2*ceil(n/L) when Z >= 3*L*n*ceil(n/L)
+    for i in 1..n-1:
+        for j in 1..n-1:
+            for k in 1..n-1:
+                v[i, j, k] = u[i-1, j, k] + u[i+1, j, k] + u[i, j-1, k] + u[i, j+1, k] + u[i, j, k]
+"""
+    (verdict,) = al.loads(text)["f"].cost().ensures
+    # Where few lines fit, bounds have n^3; two planes of u fit here, so that each line of both arrays is fetched once.
+    assert verdict.outcome != "holds"
+    assert "n^3" not in verdict.derived.partition("at most")[2]

@@ -159,7 +159,9 @@ def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     """Add to a verdict that does not hold the cost and the deciding sizes."""
     if verdict.outcome == "holds":
         return verdict
-    derived, cost, point = cost_text(asked.costs, asked.cost), asked.cost, verdict.point
+    # Under a condition on the cache the bound of the largest cache that it implies is the one to compare with.
+    shown = _unconditional_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
+    derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
     if point is None or (cost.ends is not None and not cost.exact):
         # Bounds evaluated by a recurrence may depend on any size of it.
         return replace(verdict, derived=derived, deciding=point)

@@ -108,7 +108,7 @@ def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
 
 def bound_exponent(value: Poly, power: a.Exponential) -> Poly | None:
     """Return a value that is >= 0 for an integer exponent x if c*b^x + d >= 0, or None."""
-    between = _compare_powers_of_two(value)
+    between = _exponent_difference(value)
     if between is not None:
         return between
     parts = value.coefficients(power)
@@ -151,7 +151,7 @@ def common_factor(value: Poly) -> Monomial:
     return tuple((atom, power) for atom, power in shared.items() if power > 0)
 
 
-def _compare_powers_of_two(value: Poly) -> Poly | None:
+def _exponent_difference(value: Poly) -> Poly | None:
     """Return x - y if the value is 2^x - 2^y, else None: both have the same sign."""
     if len(value.terms) != 2:
         return None

@@ -73,14 +73,14 @@ def decide_claims(
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
     facts = assumed_facts(module, algorithm) if facts is None else facts
-    written = [_in_sizes(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
+    written = [_substitute_processors(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
     found = [_decide_claim(each, algorithm, costs, scope) for each in written]
     by_cases = ByCases(module, algorithm, _decide_claim)
     found = [
         by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
         for claim, verdict in zip(written, found, strict=True)
     ]
-    found = [_of_some_sizes(each, algorithm, costs, scope) for each in found]
+    found = [_reject_vacuous(each, algorithm, costs, scope) for each in found]
     found = [replace(each, reason=_full_reason(each.reason)) if each.outcome == "unknown" else each for each in found]
     return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, ensures, strict=True))
 
@@ -90,7 +90,7 @@ def _full_reason(reason: str) -> str:
     return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
-def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
+def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     """Turn a verdict into unknown if the claim holds only because no sizes satisfy its facts."""
     cost = _cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
@@ -107,7 +107,7 @@ def _of_some_sizes(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope
     return verdict
 
 
-def _in_sizes(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
+def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensures:
     """Replace P in a claim by the product of the grid's axes, if these are sizes."""
     processors = find_processors(algorithm)
     if processors is None or "P" not in s.names((ensures.bound, ensures.when)):
@@ -130,7 +130,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     cost, claim = asked.cost, asked.claim
     undefined = _without_value(asked) if asked.compares else None
     if undefined is not None:
-        return undefined if cost.lower is None else _with_counterexample(undefined, asked)
+        return undefined if cost.lower is None else _with_evidence(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
@@ -144,7 +144,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
     if not asked.compares and found.outcome == "holds":
         found = where_logarithms_vanish(asked) or found
     if asked.compares or found.outcome != "fails":
-        return _with_counterexample(found, asked)
+        return _with_evidence(found, asked)
 
     def is_proved(guarded: s.Ensures) -> bool:
         there = replace(asked, claim=guarded)
@@ -152,10 +152,10 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         return holds and where_logarithms_vanish(there) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_with_counterexample(found, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
+    return replace(_with_evidence(found, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
 
 
-def _with_counterexample(verdict: Verdict, asked: ClaimQuery) -> Verdict:
+def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     """Add to a verdict that does not hold the cost and the deciding sizes."""
     if verdict.outcome == "holds":
         return verdict

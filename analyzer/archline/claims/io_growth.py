@@ -70,14 +70,14 @@ def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> 
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
     """Yield forms of the touched lines that are easy to compare, each with its divisor; 1 is added if `some`."""
-    relaxed, plain = (growth_lower_bound(each, known) for each in (_without_floors(touched, known), touched))
+    relaxed, plain = (growth_lower_bound(each, known) for each in (_relax_floors(touched, known), touched))
     if relaxed != plain:
         # Words are easier to compare than words over L.
         yield (relaxed + some) * LINE, [b.name("L")]
     yield from ((plain + some, []), (plain, []))
 
 
-def _without_floors(value: Poly, known: Facts) -> Poly:
+def _relax_floors(value: Poly, known: Facts) -> Poly:
     """Bound a value from below without floors by L in its terms."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
@@ -179,7 +179,7 @@ class IoClaim:
     def _lower_bounds(self) -> Iterator[_Bounds]:
         if self.cost.orders is None:
             for lower in (self.cost.lower, *(bound.value for bound in self.cost.by_loop)):
-                yield self._plain(self.known, lower, self.cost.upper)
+                yield self._bounds_of(self.known, lower, self.cost.upper)
         yield from self._any_schedule()
         regimes = growth_of_recurrence(self.cost, self.facts)
         if not isinstance(regimes, str) and len(regimes) == 1 and not regimes[0].where:
@@ -194,7 +194,7 @@ class IoClaim:
         for plan in reversed(self.cost.plans):
             smooth = plan.smooth()
             if smooth is not None and any(all(map(some.nonnegative, x)) for x in (plan.where.needs, *smooth[0])):
-                yield self._plain(some, self.cost.lower, some.simplify(smooth[1]))
+                yield self._bounds_of(some, self.cost.lower, some.simplify(smooth[1]))
         if self.cost.orders is None:
             return
         regimes = growth_of_recurrence(self.cost, self.facts)
@@ -206,10 +206,10 @@ class IoClaim:
         else:
             yield self._open("not proved for caches with few lines")
         yield from self._any_schedule()
-        accesses = self._plain(self.known, self.cost.lower, self.cost.upper)
+        accesses = self._bounds_of(self.known, self.cost.lower, self.cost.upper)
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
-    def _plain(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
+    def _bounds_of(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
         bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
         cost = replace(self.cost, lower=lower, upper=upper, orders=None, bounds=bounds)
         return _Bounds(growth_pieces(self.costs, cost, self.facts, known))

@@ -269,7 +269,7 @@ def make_rank_attempt(
 
 
 def _run(ready: PreparedGrid, here: Mail, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
-    """Run the processor of this rank until it ends or stops. Raises _MetError if the ranks meet before."""
+    """Run the processor of this rank until it ends or stops. Raises _MetError if all ranks stop at a meeting."""
     running = ready.running[0]
     started = time.perf_counter()
     try:

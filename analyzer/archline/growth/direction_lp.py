@@ -18,7 +18,7 @@ from typing import TypeAlias
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.reals import ONE, ONE_CONSTANT, ZERO, Basis, Constant, basis_enclosure, exact_midpoint
 from archline.growth.lattices import ONE as NO_GROWTH
-from archline.growth.lattices import GrowthAtom, Powers, power_above
+from archline.growth.lattices import GrowthAtom, Powers, find_dominating_exponent
 from archline.growth.monomials import make_monomial
 from archline.numbers import ctx, fmpq, fmpz
 from archline.records import field, record
@@ -307,7 +307,7 @@ class Cone:
 
     def _power_inequalities(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
         for small, large in permutations(atoms, 2):
-            power = power_above(small, large, self.slow)
+            power = find_dominating_exponent(small, large, self.slow)
             if power is not None:
                 because = {"rule": "powers", "power": str(power)}
                 yield Inequality(make_monomial(small), make_monomial(large).power(Constant(power)), because)

@@ -81,7 +81,7 @@ def is_size(monomial: Powers) -> bool:
     return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
 
-def power_above(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
+def find_dominating_exponent(small: GrowthAtom, large: GrowthAtom, slow: fmpq) -> fmpq | None:
     """Return a p with small <= C*large^p: `slow` if all p > 0 qualify, or 1; None if unknown.
 
     All qualify where the ratio of the logarithms grows with each size in it, and all sizes of the smaller are in it.

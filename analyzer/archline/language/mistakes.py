@@ -174,7 +174,7 @@ def _suggest_left_out(before: str, rest: str) -> str | None:
     return None
 
 
-def code_of(line: str) -> str:
+def mask_strings_and_comment(line: str) -> str:
     """Return the line without its comment, and with nothing but `_` in its strings: columns stay the same."""
     return re.sub(r'"[^"\n]*"|#.*', lambda found: "" if found[0][0] == "#" else f'"{"_" * (len(found[0]) - 2)}"', line)
 
@@ -189,7 +189,7 @@ def find_unclosed(lines: Sequence[str], number: int, column: int) -> tuple[int, 
     stack: list[tuple[int, int, str]] = []
     for line_number, line in enumerate(lines[:number], 1):
         end = column - 1 if line_number == number else len(line)
-        for place, character in enumerate(code_of(line)[:end], 1):
+        for place, character in enumerate(mask_strings_and_comment(line)[:end], 1):
             if character in "([":
                 stack.append((line_number, place, character))
             elif character in ")]" and stack:

@@ -23,9 +23,9 @@ from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
 from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
 from archline.language.mistakes import (
-    code_of,
     count_brackets,
     find_unclosed,
+    mask_strings_and_comment,
     suggest_at_place,
     suggest_for_line,
     suggest_growth,
@@ -339,7 +339,7 @@ def split_items(source: Source) -> Iterator[tuple[int, list[str]]]:
     depth = 0
     lines = source.lines
     for number, line in enumerate(lines):
-        code = code_of(line)
+        code = mask_strings_and_comment(line)
         if depth == 0 and code and not code[0].isspace() and code[0] not in ")]":
             if start is not None:
                 yield start + 1, lines[start:number]
@@ -411,7 +411,7 @@ def _diagnose_syntax(source: Source, first: int, text: str, problem: UnexpectedI
         character = text_of_line[column - 1 : column]
         if character == '"':
             return Diagnostic(rules.BAD_CHARACTER, "string that is not closed on its line", span)
-        hint = suggest_for_line(code_of(text_of_line))
+        hint = suggest_for_line(mask_strings_and_comment(text_of_line))
         if character == " " or character.isalnum() or character in "()[]+-*/%^=<>.:,_":
             return Diagnostic(rules.UNEXPECTED, f"unexpected `{character}`", span, hint=hint)
         return Diagnostic(rules.BAD_CHARACTER, f"no token starts with {character!r}", span, hint=hint)
@@ -430,7 +430,7 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
         span = Span(source, line + first - 1, column, line + first - 1, column + 1)
         return Diagnostic(rules.UNEXPECTED, f"this `{sign}` is not closed", span)
     line, column, width = _locate_token(lines, first, token)
-    code = code_of(lines[line - first])
+    code = mask_strings_and_comment(lines[line - first])
     if column == 1 and line == first and token.type != "_NEWLINE":
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
         advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
@@ -449,7 +449,7 @@ def _locate_token(lines: list[str], first: int, token: Token) -> tuple[int, int,
             number -= 1
             if lines[number - 1].strip():
                 break
-    return number + first - 1, len(code_of(lines[number - 1]).rstrip()) + 1, 1
+    return number + first - 1, len(mask_strings_and_comment(lines[number - 1]).rstrip()) + 1, 1
 
 
 def _find_open_bracket(lines: list[str], token: Token) -> tuple[int, int, str] | None:
@@ -482,7 +482,7 @@ def _drop_body(lines: Sequence[str]) -> list[str]:
     """Return the lines of an algorithm; its first statement or clause is `pass` and the rest is blank."""
     opened, result = False, list(lines)
     for number, line in enumerate(lines):
-        code = code_of(line).strip()
+        code = mask_strings_and_comment(line).strip()
         if opened and code and not code.startswith('"'):
             return [*result[:number], "    pass", *[""] * (len(lines) - number - 1)]
         opened = opened or code.endswith(":")

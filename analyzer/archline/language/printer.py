@@ -8,7 +8,7 @@ from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.format_statements import Bracketed, LogicalLine, iterate_logical_lines
-from archline.language.mistakes import code_of, count_brackets
+from archline.language.mistakes import count_brackets, mask_strings_and_comment
 from archline.records import record
 
 __all__ = ["format_expression", "format_fact", "format_program"]
@@ -40,7 +40,7 @@ def _logical_lines(source: Source) -> Iterator[_Line]:
     depth = 0
     first = 0
     for number, line in enumerate(source.lines, 1):
-        code = code_of(line)
+        code = mask_strings_and_comment(line)
         if depth == 0:
             if not code.strip():
                 continue

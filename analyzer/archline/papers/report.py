@@ -127,7 +127,7 @@ def _format_definitions(finding: RowVerdict) -> str:
 
 
 def _format_holding_rows(found: Sequence[RowVerdict]) -> Iterator[str]:
-    """Yield a line for each place at which rows hold."""
+    """Yield a Markdown list item for each place in a paper, with the printed results that were confirmed there."""
     for place, rows in groupby(found, key=lambda verdict: verdict.row.place):
         subjects = dict.fromkeys(verdict.row.subject or format_code(verdict.row.printed) for verdict in rows)
         yield f"- **{place}**: {'; '.join(subjects)}"

@@ -80,7 +80,7 @@ def condition(view: CostView, piece: Piece) -> str:
 
 
 def _relation(view: CostView, known: Condition) -> Formula:
-    """With nothing subtracted on either side."""
+    """Return the condition value >= 0, or = 0, as a formula with negative terms on the other side."""
     right = Poly({monomial: -factor for monomial, factor in known.value.terms.items() if factor < 0})
     left = known.value + right
     if not left or (left.is_constant and not right.is_constant):

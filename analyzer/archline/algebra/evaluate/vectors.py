@@ -93,9 +93,9 @@ class Vectors:
         above, below, divided = self._sums.clear_fractions(value)
         if above is not None and all((self._points[name] > 0).all() for name in divided):
             return self._floor_quotient(above, below)
-        return self._one_by_one(value)
+        return self._evaluate_point_by_point(value)
 
-    def _one_by_one(self, value: Poly) -> Column:
+    def _evaluate_point_by_point(self, value: Poly) -> Column:
         names = [name for name in self._points if name in value.names]
         compiler = Compiler(names)
         compute = compiler.of(value)

@@ -30,7 +30,7 @@ NATURAL_LOG_OF_2 = fmpq(69, 100)
 
 
 class EliminationSearch:
-    """One search, with a limit on its steps."""
+    """One search for a proof that an expression is >= 0: it eliminates the youngest symbol first, in limited steps."""
 
     def __init__(self, facts: Facts, steps: int = MAX_STEPS) -> None:
         self.facts = facts

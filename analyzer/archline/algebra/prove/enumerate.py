@@ -219,12 +219,14 @@ def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fm
 def by_enumeration(value: Poly, facts: Facts) -> bool:
     """Prove value >= 0 at each of few sizes that the facts allow, by binades, or by a quick proof."""
     ranges = _constant_ranges(value, facts)
-    if ranges is not None and (prod(map(len, ranges.values())) <= 1 or all(map(_is_plain, value.atoms()))):
-        return _holds_at_all(value, ranges)
+    if ranges is not None and (
+        prod(map(len, ranges.values())) <= 1 or all(map(_is_symbol_or_integral_log, value.atoms()))
+    ):
+        return _is_nonnegative_everywhere(value, ranges)
     return (
         holds_in_binades(value, facts)
         or never_negative(value, facts)
-        or (ranges is not None and _holds_at_all(value, ranges))
+        or (ranges is not None and _is_nonnegative_everywhere(value, ranges))
     )
 
 
@@ -249,7 +251,7 @@ def allowed_points(facts: Facts, names: frozenset[str], most: int) -> list[dict[
     return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
 
 
-def _holds_at_all(value: Poly, ranges: dict[str, range]) -> bool:
+def _is_nonnegative_everywhere(value: Poly, ranges: dict[str, range]) -> bool:
     try:
         return all(number >= 0 for number in _iterate_values(value, ranges))
     except EvaluationError:
@@ -264,7 +266,7 @@ def _iterate_values(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
         yield compute(compiler.environment(numbers))
 
 
-def _is_plain(atom: Atom) -> bool:
+def _is_symbol_or_integral_log(atom: Atom) -> bool:
     return isinstance(atom, Symbol) or (
         isinstance(atom, a.CeilLog2)
         and all(isinstance(inner, Symbol) for inner in atom.argument.atoms())

@@ -168,7 +168,7 @@ class Groups:
         return reduce(or_, (group for group in self._groups if group & atoms), 0)
 
     def has_crowded_term(self, terms: Iterable[int]) -> bool:
-        """Test whether a term has two factors of a group."""
+        """Test whether a term is nonlinear in a group of atoms that facts connect."""
         return bool(self._groups) and any(map(self._crowded.__getitem__, terms))
 
     def _is_crowded(self, code: int) -> int:

@@ -37,7 +37,7 @@ class Pair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Return a bound without this pair, from above if `upper`, else below; None if the weight's sign is unknown."""
+        """Bound weight*(f(x) - f(x - width)) + rest by an end of the difference; None if the sign of weight is open."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):

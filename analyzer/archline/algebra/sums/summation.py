@@ -418,7 +418,7 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
     closed = parity_sum(chosen, atom, variable, lo, hi)
     if closed is None:
         floors = [floor for floor in value.atoms() if isinstance(floor, a.Floor) and variable in floor.names]
-        if floors and all(_falls_with_variable(floor, variable) for floor in floors):
+        if floors and all(_is_floor_of_negated_variable(floor, variable) for floor in floors):
             backwards = value.substitute({variable: -Poly.symbol(variable)})
             return _sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
         pair = pair_of(value, atom, inside)
@@ -436,8 +436,8 @@ def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly
     return closed + _sum(remaining, variable, lo, hi, facts, inside) if remaining else closed
 
 
-def _falls_with_variable(atom: a.Floor, variable: str) -> bool:
-    """Test whether the atom is floor((c - v)/m), which may be written floor((c + (m - 1)*v)/m) - v."""
+def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
+    """Test whether the atom is floor((c - v)/m), also written floor((c + (m-1)*v)/m), with c free of v and m not 2."""
     now = Poly.symbol(variable)
     return atom.modulus != 2 * ONE and any(
         variable not in (atom.argument + term).names for term in (now, now * (1 - atom.modulus))

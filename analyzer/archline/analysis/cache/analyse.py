@@ -412,7 +412,7 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
 
     def unrounded_form() -> tuple[list[list[Poly]], Poly] | None:
         try:
-            needs, misses = planner.unrounded_needs(plan)
+            needs, misses = planner.unrounded_needs_and_misses(plan)
         except (UnboundedError, TooComplexError):
             return None
         return [list(map(room, need)) for need in needs], restore(misses)

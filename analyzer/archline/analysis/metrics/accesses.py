@@ -239,7 +239,7 @@ class StreamedAccesses(WordModel):
         views = filter(self._module.is_view, s.list_evaluated(statement))
         walked = [has_contiguous_rows(view, self._own) for view in views]
         if isinstance(statement, s.Local):
-            walked.append(_is_by_rows(statement.type))
+            walked.append(_has_contiguous_layout(statement.type))
         along = sum(walked) if self._sharing else 0
         self.lines = max(self.lines, along + 1)
         self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
@@ -405,11 +405,11 @@ def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
 def _arrays_by_rows(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
     for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
-        if isinstance(node, s.Parameter | s.Local) and _is_by_rows(node.type):
+        if isinstance(node, s.Parameter | s.Local) and _has_contiguous_layout(node.type):
             yield node.name
 
 
-def _is_by_rows(type_: s.Type) -> bool:
+def _has_contiguous_layout(type_: s.Type) -> bool:
     shape, layout = shape_of(type_)
     return shape is not None and (layout == "rowmajor" or len(shape) == 1)
 

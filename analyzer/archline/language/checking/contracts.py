@@ -288,7 +288,9 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, defined)
 
-    of_algorithms = [call for call in _list_named_calls(claim) if s.names(call.arguments) <= library.visible.keys()]
+    of_algorithms = [
+        call for call in _list_calls_of_one_name(claim) if s.names(call.arguments) <= library.visible.keys()
+    ]
     for call in of_algorithms:
         check_metric(findings, call.function, CLAIMABLE, call.span)
     if any(call.function not in CLAIMABLE for call in of_algorithms):
@@ -319,10 +321,10 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
 def list_costs(claim: s.Claim) -> list[s.Call]:
     """Return the costs of algorithms in a claim, `metric(algorithm)`, from left to right."""
-    return [call for call in _list_named_calls(claim) if call.function in CLAIMABLE]
+    return [call for call in _list_calls_of_one_name(claim) if call.function in CLAIMABLE]
 
 
-def _list_named_calls(claim: s.Claim) -> list[s.Call]:
+def _list_calls_of_one_name(claim: s.Claim) -> list[s.Call]:
     """Return the calls in a claim whose only argument is a name."""
     calls = (node for node in s.nodes((claim.left, claim.right)) if isinstance(node, s.Call))
     return [call for call in calls if [*map(type, call.arguments)] == [s.Name]]

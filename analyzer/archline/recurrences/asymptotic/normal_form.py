@@ -387,7 +387,7 @@ def find_callees(branches: Branches) -> frozenset[str]:
     return frozenset(call.function for branch in branches for call in branch.calls)
 
 
-def group_functions(system: System, asked: str) -> list[frozenset[str]]:
+def find_recursive_components(system: System, asked: str) -> list[frozenset[str]]:
     """Return groups of mutually recursive functions, callees first; only what `asked` leads to."""
     return [
         frozenset(group) for group in call_graph.find_components(lambda name: sorted(find_callees(system[name])), asked)

@@ -28,7 +28,7 @@ from archline.recurrences.asymptotic.normal_form import (
     InitialValues,
     check_terms,
     find_callees,
-    group_functions,
+    find_recursive_components,
     inline_functions,
     read_branches,
     read_initial_values,
@@ -266,7 +266,7 @@ class _System:
 
     def solve(self, asked: str) -> SolvedFunction:
         """Solve the functions that the asked function leads to, callees first."""
-        groups = group_functions(self._branches, asked)
+        groups = find_recursive_components(self._branches, asked)
         needed = {asked}.union(*(find_callees(self._branches[name]) for group in groups for name in group))
         for group in groups:
             for name in sorted(group):

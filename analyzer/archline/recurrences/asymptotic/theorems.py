@@ -105,7 +105,7 @@ def _by_common_share(parts: Parts) -> Constant | None:
     if rest or max(power for _, power in bases) > _MAX_DEGREE:
         return None
     calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
-    return log_of_greatest_root(build_polynomial(calls), common)
+    return log_of_greatest_root(characteristic_polynomial(calls), common)
 
 
 def find_greatest_root(of: fmpq_poly) -> arb:
@@ -300,7 +300,7 @@ def find_stride(calls: Iterable[WeightedCall]) -> fmpq:
     return reduce(fmpq.gcd, steps)
 
 
-def find_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
+def write_calls_in_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     """Return the calls by multiples of the stride. Raises OutOfReachError."""
     pairs = merge_shares((call.weight.coefficient, -call.argument.offset / stride) for call in calls)
     if any(step > MAX_STRIDES**2 for _, step in pairs):
@@ -308,7 +308,7 @@ def find_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strides:
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
-def build_polynomial(calls: Strides) -> fmpq_poly:
+def characteristic_polynomial(calls: Strides) -> fmpq_poly:
     """Return x^d - sum a*x^(d - e): its greatest root is the growth in one stride. Raises OutOfReachError."""
     degree = max(step for _, step in calls)
     if degree > MAX_STRIDES:
@@ -337,7 +337,7 @@ def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
 
 def find_positive_root(calls: Strides) -> s.Expr:
     """Return the positive root of the characteristic polynomial. Raises OutOfReachError."""
-    whole = build_polynomial(calls)
+    whole = characteristic_polynomial(calls)
     root = find_greatest_root(whole)
     for factor, _ in factor_polynomial(whole):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):

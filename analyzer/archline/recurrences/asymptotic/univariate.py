@@ -33,11 +33,11 @@ from archline.recurrences.asymptotic.theorems import (
     find_greatest_root,
     find_positive_root,
     find_stride,
-    find_strides,
     growth_of_maximum,
     log_of_greatest_root,
     merge_shares,
     nine_digit_bracket,
+    write_calls_in_strides,
 )
 from archline.recurrences.closed.geometric import ClosedExpression, closed_by_roots, closed_by_splits, closed_by_steps
 
@@ -275,7 +275,10 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
     if bases.threshold < 0 and any(term.varies for branch in branches for term in branch.terms):
         raise OutOfReachError("amounts at sizes that are not positive: give a value at 0 or above")
     check_terms(branches, bases.threshold + stride)
-    parts = [tuple((weight, fmpq(1, 1 << step)) for weight, step in find_strides(x.calls, stride)) for x in branches]
+    parts = [
+        tuple((weight, fmpq(1, 1 << step)) for weight, step in write_calls_in_strides(x.calls, stride))
+        for x in branches
+    ]
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
         # Steps have no common part, so that one base value that is not 0 grows as all of them would.

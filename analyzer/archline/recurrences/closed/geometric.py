@@ -26,7 +26,12 @@ from archline.records import record
 from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
 from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, split_power
 from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor
-from archline.recurrences.asymptotic.theorems import Strides, build_polynomial, factor_polynomial, find_strides
+from archline.recurrences.asymptotic.theorems import (
+    Strides,
+    characteristic_polynomial,
+    factor_polynomial,
+    write_calls_in_strides,
+)
 
 MAX_UNKNOWNS = 40
 FIBONACCI = fmpq_poly([-1, -1, 1])
@@ -81,7 +86,7 @@ def _find_roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
         return None
     multiplicities: dict[fmpq, int] = {}
     golden = False
-    for factor, multiplicity in factor_polynomial(build_polynomial(calls)):
+    for factor, multiplicity in factor_polynomial(characteristic_polynomial(calls)):
         if factor.degree() == 1:
             multiplicities[fmpq(-factor[0], factor[1])] = multiplicity
         elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:
@@ -295,7 +300,7 @@ def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fm
     """Return T on integers, or on n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
-    calls = find_strides(branch.calls, stride)
+    calls = write_calls_in_strides(branch.calls, stride)
     if start.q != 1 or stride.q != 1 or (harmonic and (calls != ((fmpq(1), 1),) or stride != 1 or start < 0)):
         return None
     n = b.name(size)

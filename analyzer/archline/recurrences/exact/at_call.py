@@ -97,7 +97,7 @@ def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, 
 
 
 def bound_halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """Return a lower or upper bound of a number of halvings at the sizes of a call; None if it is unknown."""
+    """Bound a number of halvings at a call, from below if it is rounded down, from above if up; None if unknown."""
     number = Poly.of_atom(atom)
     lower_floor, upper_floor = halving_floor(atom), halving_ceiling(atom)
     if lower_floor is not None:

@@ -90,7 +90,7 @@ class BasisTerm:
     @property
     def degree(self) -> int:
         """The degree of its growth in the sizes; logarithms count as 0, powers with logarithms as exponents as 2."""
-        return max(map(_compute_growth, self.value.terms), default=0)
+        return max(map(_monomial_degree, self.value.terms), default=0)
 
     @property
     def proved(self) -> ProofTerm:
@@ -134,7 +134,7 @@ def iterate_basis_sets(
     if len(inner_monomials) < len(monomials):
         yield make_basis(inner_terms)
         yield make_basis([*inner_terms, *logs])
-    richer = [*plain, *map(_real_logarithm, names), *logs]
+    richer = [*plain, *map(_linearithmic_term, names), *logs]
     powers = [
         BasisTerm(value) for value in _build_powers(function, max(sum(power for _, power in m) for m in monomials))
     ]
@@ -208,12 +208,12 @@ def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     sizes = [Poly.symbol(name) for name in function.sizes or function.shared_exponents]
-    if len(sizes) > 1 and split_by_data(function):
+    if len(sizes) > 1 and has_data_dependent_values(function):
         sizes.append(sum_polynomials(sizes))
     yield from (BasisTerm(a.ceil_log2(size + shift), sign=1 - 2 * shift) for size in sizes for shift in (0, 1))
 
 
-def split_by_data(function: SizeFunction) -> bool:
+def has_data_dependent_values(function: SizeFunction) -> bool:
     """Test whether an integer occurs that only the data determines."""
     return any(equation.data for equation in function.equations)
 
@@ -294,7 +294,7 @@ def make_coefficients_positive(value: Poly) -> Poly:
 def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Iterate over logarithms of the sizes: of n, n + 1 and n + 2 for one size, of n + 1 for sizes that data splits."""
     sizes = [Poly.symbol(name) for name in function.sizes]
-    if len(sizes) > 1 and not split_by_data(function):
+    if len(sizes) > 1 and not has_data_dependent_values(function):
         yield from signed_logarithms(function)
         return
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
@@ -304,7 +304,7 @@ def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
         yield from (BasisTerm(a.ceil_log2(size + 1)) for size in (*sizes, sum_polynomials(sizes)))
 
 
-def _real_logarithm(name: str) -> BasisTerm:
+def _linearithmic_term(name: str) -> BasisTerm:
     size = Poly.symbol(name)
     level = a.ceil_log2(size)
     return BasisTerm(size * level - a.exponential(2, level), name)
@@ -353,7 +353,7 @@ def _find_call_counts(function: SizeFunction) -> set[int]:
     return counts
 
 
-def _compute_growth(monomial: Monomial) -> int:
+def _monomial_degree(monomial: Monomial) -> int:
     return sum(
         power if isinstance(atom, Symbol) else 2 * abs(power) if isinstance(atom, a.Exponential) else 0
         for atom, power in monomial

@@ -35,7 +35,7 @@ from archline.algebra.prove.prover import first_true
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import bound_log_decrease_above, bound_log_decrease_below, sizes_of_call
-from archline.recurrences.exact.basis import BasisTerm, ProofTerm, ratio_power, split_by_data
+from archline.recurrences.exact.basis import BasisTerm, ProofTerm, has_data_dependent_values, ratio_power
 from archline.recurrences.exact.transitions import Transition, find_proved_minimum
 from archline.recurrences.model import SizeFunction
 
@@ -213,14 +213,18 @@ def uneven_split_terms(
     """Iterate over sets of terms, from simple to complex; none if all calls halve the sizes or steps make several."""
     calling = [step for step in steps if step.calls]
     plain = len(function.sizes) == len(function.parameters) and not function.facts.powers
-    if not plain or not has_single_calls(calling) or (len(function.sizes) > 1 and not split_by_data(function)):
+    if (
+        not plain
+        or not has_single_calls(calling)
+        or (len(function.sizes) > 1 and not has_data_dependent_values(function))
+    ):
         return
     size = sum_polynomials(map(Poly.symbol, function.sizes))
     if all(
         # At most about half of the caller's size.
         step.facts.nonnegative(size + 2 * MAX_HALF_EXCESS - part.scaled(2))
         for step in calling
-        for part in _iterate_parts(size, function, step)
+        for part in _iterate_sizes_at_calls(size, function, step)
     ):
         return
     log = _find_logarithm(size, function, calling, upper)
@@ -252,7 +256,7 @@ def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]
     yield from (BasisTerm(ONE, sign=1, inner=ProofTerm(indicator=indicator)) for indicator in indicators)
 
 
-def _iterate_parts(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
+def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
         yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
 
@@ -279,7 +283,7 @@ def _compute_decreases(whole: Poly, function: SizeFunction, steps: Sequence[Tran
     """Return the decreases of the logarithm at calls that do not keep the size; none if one is unknown."""
     decreases = []
     for step in steps:
-        for part in _iterate_parts(whole, function, step):
+        for part in _iterate_sizes_at_calls(whole, function, step):
             if part == whole:
                 continue
             decrease = (bound_log_decrease_below if upper else bound_log_decrease_above)(whole, part, step.facts)

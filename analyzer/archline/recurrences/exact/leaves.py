@@ -85,7 +85,7 @@ def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
 
 
 def _halvings_floor(power: Atom) -> a.Floor | None:
-    """Return the floor(v/k) of 2^halvings."""
+    """Return the floor that counts halvings of a size in the exponent of a power of 2; None for other atoms."""
     if not isinstance(power, a.Exponential) or power.base != 2:
         return None
     return next((floor for atom in power.exponent.atoms() if (floor := halving_floor(atom)) is not None), None)

@@ -347,7 +347,7 @@ class ReferenceFootprint:
         return count
 
     def _counter_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
-        """Bound the values of a loop variable, over all iterations of loops that are not fixed."""
+        """Bound from above the number of values that the loop variable takes while the loops not in `fixed` run."""
         lo, hi = loop.lo, loop.hi
         for moving_loop in reversed(self._other_loops):
             if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:

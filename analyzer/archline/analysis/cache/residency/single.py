@@ -66,7 +66,7 @@ def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
 
 
 def walk_depth(reference: Reference) -> int | None:
-    """The depth of the loop that moves a reference one way; None if it is not around the reference."""
+    """Return the depth of the loop along which a data-dependent subscript is monotone; None if there is none."""
     walk, variables = reference.walk, [loop.variable for loop in reference.chain]
     return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
 

@@ -200,7 +200,7 @@ class AllocationPlanner:
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
     def plans(self) -> list[AllocationPlan]:
-        """Derive the plans worth listing, fewest lines first."""
+        """Derive the plans worth listing; a plan that holds nothing comes first."""
         for reference in self.references:
             units = tuple(single_reference_residencies(reference))
             self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
@@ -403,10 +403,10 @@ class AllocationPlanner:
 
     @memoised
     def room(self, lines: Poly) -> Poly:
-        """The words that a number of lines leaves free, in sizes, cached as plans share most needs."""
+        """Return Z - L*lines, the words of the cache beside so many held lines, in the sizes of the program."""
         return self.facts.restore(WORDS - LINE * lines)
 
-    def unrounded_needs(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
+    def unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
         """Bound the needs of a plan in two forms, and its misses, without rounding to whole lines.
 
         Raises UnboundedError.
@@ -423,7 +423,7 @@ class AllocationPlanner:
         result = []
         for plan in plans:
             with suppress(UnboundedError, TooComplexError):
-                needs, misses = self.unrounded_needs(plan)
+                needs, misses = self.unrounded_needs_and_misses(plan)
                 if any(all(facts.nonnegative(WORDS - LINE * each) for each in way) for way in needs):
                     result.append(misses)
         return result

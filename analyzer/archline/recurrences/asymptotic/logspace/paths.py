@@ -201,7 +201,7 @@ class RecursionState:
 
 
 def _solve_shares(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
-    """Return the shares, all positive with sum 1, for which the rows do not change. Raises OutOfReachError."""
+    """Return the only positive weights of sum 1 with rows*weights = 0. Raises OutOfReachError for none or several."""
     table: list[Vector] = [(*row, ZERO) for row in rows]
     echelon = row_echelon_form([*table, (ONE,) * (count + 1)])
     if len(echelon) != count or any(echelon[i][i] != 1 for i in range(count)):
@@ -305,7 +305,7 @@ def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
 
 
 def _advance_path(system: LogSystem, path: Path) -> Path:
-    """Advance a path by one motion."""
+    """Extend the path by a segment, on which the cases hold until a guard changes its sign or a base case ends it."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
     motion = place.motion(before)
@@ -322,7 +322,7 @@ def _advance_path(system: LogSystem, path: Path) -> Path:
 
 
 def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
-    """Return the time until a watched row changes its sign, the smallest of several. Raises SplitError."""
+    """Return when the first watched guard becomes 0 along a motion. Raises SplitError if the sizes decide it."""
     times: dict[Vector, None] = {}
     for row in motion.watched:
         speed = inner_product(row.form, motion.direction)

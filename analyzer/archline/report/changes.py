@@ -60,7 +60,9 @@ def verdict(differences: VersionDifferences) -> str:
     described = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
     whole = r.verdicts_of_costs(differences.changes)
     within = [
-        entry for entry in described if entry[3] is not None and (*entry[:3], None) not in described and whole[entry[:2]] == entry[2]
+        entry
+        for entry in described
+        if entry[3] is not None and (*entry[:3], None) not in described and whole[entry[:2]] == entry[2]
     ]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
@@ -105,7 +107,9 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     if before == after:
         before = after = ""
     elif before.startswith(low) and after.startswith(low):
-        before, after = (expression.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for expression in (before, after))
+        before, after = (
+            expression.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for expression in (before, after)
+        )
     return [change.algorithm, change.metric, outcome, *_shortened(before, after, longest), "; ".join(more)]
 
 
@@ -204,6 +208,7 @@ def _finding(change: CostChange) -> CheckFinding:
 
 
 def as_json(differences: VersionDifferences, width: int) -> str:
+    """Return the changes as a JSON document."""
     return json.render(document(differences))
 
 

@@ -143,6 +143,7 @@ def nearness_text(near: BoundRatio) -> Iterator[str]:
 
 
 def document(view: CommunicationView) -> dict[str, Any]:
+    """Return the bounds as JSON has them."""
     result = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
     if view.replicated is not None:
         result["reason"] = replication_note(view.replicated, True)
@@ -250,7 +251,9 @@ def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(bounds, at, held, words, messages, lambda bound: ratio_to_bound(communication.module, costs, bounds, bound))
+    return _view(
+        bounds, at, held, words, messages, lambda bound: ratio_to_bound(communication.module, costs, bounds, bound)
+    )
 
 
 def counted_view(

@@ -52,12 +52,14 @@ def _varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
     """Test whether there are several machines, several pairs, and processors that the sizes shown do not give."""
     names = comparison.variable.split("=")
     counted = any(
-        {*point.processors} - {point.at.get("P") if not comparison.variable or "P" in names else 0} for point in comparison.points
+        {*point.processors} - {point.at.get("P") if not comparison.variable or "P" in names else 0}
+        for point in comparison.points
     )
     return len({point.machine.name for point in comparison.points}) > 1, len(comparison.growth) > 1, counted
 
 
 def column_heads(comparison: CostComparison) -> list[str]:
+    """Return the heads of the columns of points."""
     machines, pairs, processors = _varying_parts(comparison)
     size = comparison.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
@@ -65,6 +67,7 @@ def column_heads(comparison: CostComparison) -> list[str]:
 
 
 def point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
+    """Return the cells of a point, one for each head of `column_heads`."""
     machines, pairs, processors = _varying_parts(comparison)
     names = comparison.variable.split("=")
     size = str(point.at[names[0]]) if comparison.variable else shown.sizes_text(point.at)
@@ -171,7 +174,7 @@ MAX_SHORT_POINTS = 12
 def document(
     comparison: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
 ) -> Document:
-    """Return a table of points, notes, and tables of growth if they are asked for or there are no points."""
+    """Return a table of points, notes, and tables of growth if they are asked for or the points are missing."""
     blocks: list[Sequence[Item]] = []
     if comparison.points:
         step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
@@ -183,17 +186,23 @@ def document(
             blocks.append((_growth(comparison, pair, relations, certificates),))
         else:
             blocks.append((growth_line(comparison, pair, relations),))
-    assumed = (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
+    assumed = (
+        (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
+    )
     return Document(heading(comparison), "", "", (*blocks, (*case_note(comparison), *assumed)))
 
 
-def _growth(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool) -> Section:
+def _growth(
+    comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool
+) -> Section:
     rows = tuple(growth_row(comparison, name, relation) for name, relation in relations.items())
     proofs = [(name, relation.proofs) for name, relation in relations.items()] if certificates else []
     lines = (
         line for name, of in proofs for proof in of for line in (f"{name}:", Indented(proof_text(proof.certificate)))
     )
-    return Section(_growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines))))
+    return Section(
+        _growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))
+    )
 
 
 def as_latex(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -230,6 +239,7 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
 
 
 def as_json(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return the comparison as JSON; numbers are exact."""
     pairs = [
         {
             "algorithms": pair,

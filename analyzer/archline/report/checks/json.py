@@ -38,7 +38,9 @@ def render(report: CheckReport, width: int) -> str:
         }
         for view in report.targets
     ]
-    findings = [json.pick(finding, "code", "level", "message", "path", "line", "algorithm") for finding in report.findings]
+    findings = [
+        json.pick(finding, "code", "level", "message", "path", "line", "algorithm") for finding in report.findings
+    ]
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 

@@ -19,7 +19,9 @@ def render(report: CheckReport, width: int) -> str:
     root = _element("testsuites", name="archline check")
     root.extend(_suite(report, view) for view in report.targets)
     entries = [_case(finding, "failure") for finding in report.failing if (finding.code, finding.level) in OF_ENTRIES]
-    refused = [_case(finding, "error") for finding in report.findings if finding.level == ERROR and finding.code not in RULES]
+    refused = [
+        _case(finding, "error") for finding in report.findings if finding.level == ERROR and finding.code not in RULES
+    ]
     for name, cases in (("baseline and comments", entries), ("cannot be checked", refused)):
         if cases:
             root.append(suite := _element("testsuite", name=name))

@@ -48,6 +48,7 @@ class PageRow:
 
 
 def label_of(row: CostRow) -> str:
+    """Return the label of a row: the metric, of `io` with its meaning."""
     return IO if row.metric == "io" else row.metric
 
 
@@ -102,7 +103,9 @@ def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator
     left = most = words_needed(bound, point) / LINE
     largest = {array: max(entries, key=itemgetter(0)) for array, entries in held.items()}
     of_all = {array: sum(lines for lines, _ in entries) for array, entries in held.items()}
-    candidates = [(all_ if (all_ := of_all[array]) <= most else lines, residency) for array, (lines, residency) in largest.items()]
+    candidates = [
+        (all_ if (all_ := of_all[array]) <= most else lines, residency) for array, (lines, residency) in largest.items()
+    ]
     for lines, residency in sorted(candidates, key=itemgetter(0), reverse=True):
         if left >= lines >= most / MIN_NAMED_SHARE:
             left -= lines
@@ -146,7 +149,7 @@ def _parts(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str
 
 
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
-    """Yield up to four upper bounds, each with its minimum Z; of those that are shown alike, the first."""
+    """Yield up to four upper bounds, each with its minimum Z; of several that look alike only the first."""
     shown: set[str] = set()
     for bound in select_regimes(row.by_cache):
         form = short_form(bound.value, view.text)
@@ -262,7 +265,9 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
     if optimality is None or not optimality.floors:
         yield join_phrases("lower bound: ", least, f", {kind}")
     else:
-        yield join_phrases("lower bound for any schedule: ", any_schedule_bound_text(optimality), f", and {kind}, ", least)
+        yield join_phrases(
+            "lower bound for any schedule: ", any_schedule_bound_text(optimality), f", and {kind}, ", least
+        )
     if optimality is not None:
         yield from _nearness(view, row, optimality)
 
@@ -280,7 +285,8 @@ def _nearness(view: CostView, row: CostRow, optimality: OptimalityResult) -> Ite
     parts = [*texts.values()]
     if parts:
         yield join_phrases(
-            join_with_mark(parts, "; "), *((", if ", join_with_mark(optimality.under, " and ")) if optimality.under else ())
+            join_with_mark(parts, "; "),
+            *((", if ", join_with_mark(optimality.under, " and ")) if optimality.under else ()),
         )
     elif optimality.regimes and optimality.regimes[0].reason:
         yield f"distance to the lower bound is unknown: {optimality.regimes[0].reason}"

@@ -56,7 +56,9 @@ RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     """Return a table of all or some metrics, one of the regimes of io, and the lower bounds."""
     case = view.case()
-    growth_rows = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
+    growth_rows = (case or view).with_growth(
+        metrics, without=("span", "io") if view.on_grid and metrics is None else ()
+    )
     rows = [row for row, *_ in growth_rows]
     lines = [line for row, growth, why in growth_rows for line in metric_rows(view, row, growth, why)]
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
@@ -111,6 +113,7 @@ def on_several(view: CostView) -> tuple[Section, ...]:
 
 
 def warning_notes(view: CostView) -> Iterator[str]:
+    """Yield a note for each finding about the algorithm."""
     for warning in view.warnings:
         yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
 
@@ -260,7 +263,7 @@ def _least_assumptions(view: CommunicationView) -> Iterator[str]:
 
 
 def _replicated(view: CostView) -> Iterator[str]:
-    """State that the input is replicated, and that there are no bounds then."""
+    """State that the input is replicated, so that no bounds apply."""
     if view.replicated is not None:
         yield replication_note(view.replicated, view.communication is not None)
 

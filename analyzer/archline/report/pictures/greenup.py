@@ -1,4 +1,4 @@
-"""Draw the regions where f times the flops and 1/m of the traffic save time, and where energy: greenup, section II-E."""
+"""Draw the regions where f times the flops and 1/m of the traffic save time, and energy: greenup, section II-E."""
 
 from __future__ import annotations
 

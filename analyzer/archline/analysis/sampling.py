@@ -61,7 +61,7 @@ def points(
         return
     search = search_of(algorithm, scope, names, facts)
     fixed = fixed_sizes(facts)
-    fixed_values, names = (
+    given, names = (
         {name: fixed[name] for name in names if name in fixed},
         [name for name in names if name not in fixed],
     )
@@ -77,7 +77,7 @@ def points(
         signs = [(1, -1) if name in signature.indices else (1,) for name in names]
         for values in drawn:
             ways = (dict.fromkeys(sign * value for sign in both) for both, value in zip(signs, values, strict=True))
-            yield from ({**fixed_values, **dict(zip(names, signed, strict=True))} for signed in product(*ways))
+            yield from ({**given, **dict(zip(names, signed, strict=True))} for signed in product(*ways))
 
     near = of(_near(starts, {*constants, *constants_of(algorithm, *find_reachable(scope.module, algorithm))}))
     large = of(chain.from_iterable(_at_scale(starts, scale) for scale in SCALES) if starts else ())
@@ -135,11 +135,9 @@ def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
 
     First one size has the value and the rest are minimal, or all are equal; then each is one of the first few values.
     """
-    base_values = sorted(constant for constant in constants if 2 < constant <= SCALES[-1])
-    multiples = [base_value * multiplier for base_value in base_values for multiplier in (2, 3, *base_values)]
-    values = list(
-        dict.fromkeys(value + step for group in (base_values, multiples) for value in group for step in (0, 1, -1))
-    )
+    bases = sorted(constant for constant in constants if 2 < constant <= SCALES[-1])
+    multiples = [base * multiplier for base in bases for multiplier in (2, 3, *bases)]
+    values = list(dict.fromkeys(value + step for group in (bases, multiples) for value in group for step in (0, 1, -1)))
     for value in values[: MAX_NEAR // 2]:
         yield from _at_scale(starts, value)
     width = int(MAX_NEAR ** (1 / max(1, len(starts))))

@@ -40,8 +40,7 @@ def baseline(
         header = f"{key}({', '.join(form.sizes.values())})"
         program = json.dumps(program_text(named[key].module, named[key].node), ensure_ascii=False)
         groups[key] = {
-            f"{header}  {text_of_entry}\n"
-            for text_of_entry in (program, *(rename_text(text, form.sizes) for text in texts))
+            f"{header}  {entry}\n" for entry in (program, *(rename_text(text, form.sizes) for text in texts))
         }
     for problem in report.findings:
         if problem.code in (*OUTCOMES.values(), NEVER_SET.code):

@@ -279,14 +279,11 @@ class ChangeSearch:
         facts = parse_facts(self._terms.where, "--where") if self._terms.where else ()
         # A file that cannot be read may have a missing size.
         if not self._problems:
-            values_of_sizes = {
+            sizes = {
                 name: (value, None) for point in self._terms.at for name, value in point if "at" not in self._fitting
             }
             facts = facts if "where" not in self._fitting else ()
-            check_known(
-                {**values_of_sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}},
-                self._names,
-            )
+            check_known({**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names)
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """Load the algorithms of both sides, except those of unchanged files and of files with mistakes."""
@@ -301,13 +298,8 @@ class ChangeSearch:
                     self._note(problem)
                     left_out.add(path)
         old, new = (
-            {
-                f"{path}::{name}": modules[path][name]
-                for path in modules
-                if path not in left_out
-                for name in modules[path]
-            }
-            for modules in loaded
+            {f"{path}::{name}": side[path][name] for path in side if path not in left_out for name in side[path]}
+            for side in loaded
         )
         return dict(old), new
 

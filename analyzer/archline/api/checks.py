@@ -190,9 +190,7 @@ def _view(data: Any) -> CheckView:
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     stopped = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    warnings = tuple(
-        CheckFinding(**{**warning, "place": SourcePlace(**warning["place"])}) for warning in data["warnings"]
-    )
+    warnings = tuple(CheckFinding(**{**item, "place": SourcePlace(**item["place"])}) for item in data["warnings"])
     contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
     return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings)
 

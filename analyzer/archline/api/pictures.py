@@ -55,9 +55,7 @@ def roofline(
     Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy` does.
     """
     sizes, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
-    return roofline_of(
-        adjust_machine(machine), [make_subject(target, where) for target in targets], sizes, settings, where
-    )
+    return roofline_of(adjust_machine(machine), [make_subject(name, where) for name in targets], sizes, settings, where)
 
 
 def roofline_of(

@@ -154,13 +154,11 @@ def _view(
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
     skipped = _too_long(report, point, compiled)
-    simulated: dict[int, int] = {}
+    runs: dict[int, int] = {}
     if skipped is None:
         trace = _trace(algorithm, point, line, seed, compiled)
-        simulated = {lines: optimal(trace.lines, lines).io for lines in ends}
-    points = tuple(
-        IoPoint(lines * line, ends[lines][0], simulated.get(lines), ends[lines][1]) for lines in sorted(ends)
-    )
+        runs = {lines: optimal(trace.lines, lines).io for lines in ends}
+    points = tuple(IoPoint(lines * line, ends[lines][0], runs.get(lines), ends[lines][1]) for lines in sorted(ends))
     data = f"the data was generated (seed {seed})"
     return IoCurves(
         title=f"io of {report.name} at {point_text({**point, 'L': line})}",

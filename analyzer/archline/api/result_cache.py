@@ -53,11 +53,7 @@ def find(asked: object) -> Any:
         if digest != _digest(text):
             return None
         entry = json.loads(text)
-        return (
-            None
-            if any(_current(path) != digest_then for path, digest_then in entry["read"].items())
-            else entry["found"]
-        )
+        return None if any(_current(path) != then for path, then in entry["read"].items()) else entry["found"]
     except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError):
         return None
 

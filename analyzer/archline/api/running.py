@@ -110,11 +110,9 @@ class Run(ExecutedRun, WithPage):
         for level, (cache, _) in self.levels.items():
             if "io" in metrics:
                 # For the bytes of a run only the minimum over all replacement policies is known.
-                derived_of_level, why = derived_at(
-                    {f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L}
-                )
-                derived, unchecked = derived | derived_of_level, unchecked | why
-                statuses |= dict.fromkeys(derived_of_level, metrics["io"].status)
+                extra, why = derived_at({f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L})
+                derived, unchecked = derived | extra, unchecked | why
+                statuses |= dict.fromkeys(extra, metrics["io"].status)
         counts = CountsView(
             self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
         )

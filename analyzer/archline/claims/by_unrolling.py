@@ -170,11 +170,7 @@ class _Claim:
         facts = Facts()
         for name in self.function.parameters:
             symbol = self.ties.same.get(name, name)
-            tied = [
-                parameter
-                for parameter in self.function.parameters
-                if self.ties.same.get(parameter, parameter) == symbol
-            ]
-            least = [self.function.least[parameter] for parameter in tied if parameter in self.function.least]
+            tied = [size for size in self.function.parameters if self.ties.same.get(size, size) == symbol]
+            least = [self.function.least[size] for size in tied if size in self.function.least]
             facts = facts.with_symbol(symbol, (Poly.constant(max(least)),) if least else ())
         return facts.with_symbol("levels", (Poly.constant(levels),))

@@ -314,22 +314,20 @@ class _Comparison:
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """Yield values, one of each group to be nonnegative, with the facts of each regime."""
-        claim, cost, facts_of_claim = self.asked.claim, self.asked.cost, self.asked.known
+        claim, cost, stated = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
             processors = Poly.symbol(claim.processors.id)
-            for group in claim_margins(
-                self.asked.costs, processors, facts_of_claim.restore(self.claimed), claim.relation
-            ):
-                yield facts_of_claim, tuple(margin.substitute(facts_of_claim.rewrites) for margin in group)
+            for group in claim_margins(self.asked.costs, processors, stated.restore(self.claimed), claim.relation):
+                yield stated, tuple(margin.substitute(stated.rewrites) for margin in group)
             return
         for piece, case in cost.facts_by_piece:
             if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
                 continue
-            facts = facts_of_claim if case is None else with_all_facts(case, claim.when, self.asked.scope)
+            facts = stated if case is None else with_all_facts(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
-                yield facts, (self.claimed - as_fractions(piece.upper.substitute(facts_of_claim.rewrites)),)
+                yield facts, (self.claimed - as_fractions(piece.upper.substitute(stated.rewrites)),)
             if claim.relation in ("==", ">="):
-                yield facts, (as_fractions(piece.lower.substitute(facts_of_claim.rewrites)) - self.claimed,)
+                yield facts, (as_fractions(piece.lower.substitute(stated.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim

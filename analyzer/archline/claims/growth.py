@@ -170,9 +170,7 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     small = ((b.name("Z"), FEW_LINES**2), (b.name("L"), FEW_LINES))
     few = (*facts, *(b.binary("<=", name, b.number(most)) for name, most in small))
     both = filter(None, (costs["work"], costs.metrics.get("io")))
-    compared = next(
-        (candidate for candidate in both if candidate.lower is not None and candidate.upper is not None), None
-    )
+    compared = next((cost for cost in both if cost.lower is not None and cost.upper is not None), None)
     if compared is None:
         return False
     return decide_growth("O", growth_pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"

@@ -49,12 +49,10 @@ class GrowthCase:
 
 def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     """The condition that one of several cases holds; complementary conditions cancel."""
-    remaining = [case.conditions for case in cases]
-    while pair := next((candidates for candidates in combinations(remaining, 2) if _sides(*candidates)), None):
-        remaining = [conditions for conditions in remaining if conditions not in pair] + [
-            tuple(x for x in pair[0] if x in pair[1])
-        ]
-    alternatives = [comparisons(conditions) for conditions in remaining]
+    lists = [case.conditions for case in cases]
+    while pair := next((candidates for candidates in combinations(lists, 2) if _sides(*candidates)), None):
+        lists = [part for part in lists if part not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
+    alternatives = [comparisons(conditions) for conditions in lists]
     if len(alternatives) == 1 or not all(alternatives):
         return alternatives[0] if len(alternatives) == 1 else ()
     return (b.join_conditions("or", [b.join_conditions("and", parts) for parts in alternatives]),)
@@ -179,9 +177,7 @@ def _by_signs(
     if not alternatives:
         yield conditions, facts, value
         return
-    chosen = min(
-        alternatives, key=lambda branches_of_atom: sum(len(set(_innermost(part))) for _, _, part in branches_of_atom)
-    )
+    chosen = min(alternatives, key=lambda split: sum(len(set(_innermost(part))) for _, _, part in split))
     if not chosen:
         # Its sign stays unknown.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
@@ -231,13 +227,11 @@ def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly |
     """Bound a value without the remainder symbols; None if that fails."""
     for name in names:
         most = facts.bounds[name].most
-        terms_of_symbol = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
-        if len(terms_of_symbol.terms) > 1 and name.startswith(REST) and most is not None and most <= MAX_REST:
+        alone = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
+        if len(alone.terms) > 1 and name.startswith(REST) and most is not None and most <= MAX_REST:
             # A single remainder is bounded by trying each of its values.
-            values = [
-                terms_of_symbol.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)
-            ]
-            value = value - terms_of_symbol + (max(values) if upper else min(values))
+            values = [alone.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)]
+            value = value - alone + (max(values) if upper else min(values))
         bound = bound_atom(value, Symbol(name), facts, upper)
         if bound is None:
             return None

@@ -90,9 +90,7 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
     merged = _merge_logarithms(value, upper)
     # b*floor((n - 1)/b), which is at most n, must not become b*ceil(n/b): that may be b.
     terms = shorten_expression(merged, blocks=not upper).terms.items()
-    return b.sum_terms(
-        (number < 0, _term(costs, monomial, number, upper == (number > 0))) for monomial, number in terms
-    )
+    return b.sum_terms((number < 0, _term(costs, term, number, upper == (number > 0))) for term, number in terms)
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
@@ -144,9 +142,7 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
         monomial, coefficient = pending.pop()
         term = Poly({monomial: coefficient})
         for atom in (
-            term.atoms()
-            if coefficient > 0 and all(is_nonnegative(Poly.of_atom(factor)) for factor in term.atoms())
-            else ()
+            term.atoms() if coefficient > 0 and all(is_nonnegative(Poly.of_atom(part)) for part in term.atoms()) else ()
         ):
             if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_nonnegative(atom.argument):
                 ((power, rest),) = term.coefficients(atom).items()

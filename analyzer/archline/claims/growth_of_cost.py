@@ -140,12 +140,8 @@ def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) 
     domain = domain_of((*express_facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
         growth,
-        upper=reduce(
-            lambda best, candidate: _sharper_growth(best, candidate, domain, upper=True), uppers, growth.upper
-        ),
-        lower=reduce(
-            lambda best, candidate: _sharper_growth(best, candidate, domain, upper=False), lowers, growth.lower
-        ),
+        upper=reduce(lambda best, new: _sharper_growth(best, new, domain, upper=True), uppers, growth.upper),
+        lower=reduce(lambda best, new: _sharper_growth(best, new, domain, upper=False), lowers, growth.lower),
     )
 
 
@@ -284,19 +280,12 @@ def _from_sizes(
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        settled = next(
-            (
-                growth_found
-                for search_from in searches_from(raised, start)
-                if (growth_found := search_from.growth()).known
-            ),
-            None,
-        )
+        settled = next((growth for query in searches_from(raised, start) if (growth := query.growth()).known), None)
         if settled is None:
             continue
         for name_raised in reversed(tuple(raised)):
             fewer = [name_left for name_left in raised if name_left != name_raised]
-            if any(search_from.proves(settled.upper) for search_from in searches_from(fewer, start)):
+            if any(query.proves(settled.upper) for query in searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
@@ -323,15 +312,15 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growths of a recurrence with a cut-off, each with its condition."""
-    has_cache_facts = "Z" in s.names(algorithm.where)
-    facts = (*express_facts_in_sizes(algorithm), *(() if has_cache_facts else (TALL_CACHE,)))
+    given = "Z" in s.names(algorithm.where)
+    facts = (*express_facts_in_sizes(algorithm), *(() if given else (TALL_CACHE,)))
     growths = growth_of_recurrence(cost, facts)
     if isinstance(growths, str):
         return CostGrowth(None, None)
     scope = assuming_facts(declared_scope(module, algorithm), *facts)
     below, tall, under = (
         io_growth_lower_bound(costs, cost, scope.facts),
-        () if has_cache_facts else (TALL_CACHE,),
+        () if given else (TALL_CACHE,),
         list[Growth](),
     )
     for growth in growths:
@@ -440,9 +429,7 @@ class _Search:
                 upper = _sharper_growth(upper, candidate, self._everywhere, upper=True)
         tried = [upper] if lowers != uppers else [upper, *proposed]
         remaining = (
-            order
-            for order in self._proposed(lowers)
-            if not any(has_same_structure(order, tried_order) for tried_order in tried)
+            order for order in self._proposed(lowers) if not any(has_same_structure(order, old) for old in tried)
         )
         result = CostGrowth(upper, next(filter(self._below, remaining), None))
         return self._by_cases(result) if len(self._cases) > 1 else result
@@ -462,11 +449,7 @@ class _Search:
             if growth.upper is None or not growth.known:
                 return result
             groups.setdefault(as_factor(growth.upper), []).extend(case for _, case in part)
-        low = [
-            order.expr
-            for order in groups
-            if not any(self._less(other_order.expr, order.expr) for other_order in groups)
-        ]
+        low = [order.expr for order in groups if not any(self._less(rival.expr, order.expr) for rival in groups)]
         smallest = b.call("min", *low) if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
@@ -476,12 +459,10 @@ class _Search:
             return replace(result, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
         return replace(result, under=under)
 
-    def _less(self, first: s.Expr, second: s.Expr) -> bool:
+    def _less(self, low: s.Expr, high: s.Expr) -> bool:
         """Test whether the first expression grows strictly less than the second at all sizes."""
         domain = self._everywhere
-        return (
-            domain is not None and is_proved_big_o(first, second, domain) and not is_proved_big_o(second, first, domain)
-        )
+        return domain is not None and is_proved_big_o(low, high, domain) and not is_proved_big_o(high, low, domain)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
         """Yield candidates: the growth of the recursive cases, then that of all cases."""

@@ -72,9 +72,7 @@ def execute(options: argparse.Namespace) -> int:
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
     project = options.configuration
     # A file that several targets use is reported once.
-    problems: dict[str, Diagnostic] = {
-        problem_of_options.render(): problem_of_options for problem_of_options in options.problems
-    }
+    problems: dict[str, Diagnostic] = {problem.render(): problem for problem in options.problems}
 
     @contextmanager
     def reported() -> Iterator[None]:

@@ -121,10 +121,10 @@ def _metrics(text: str) -> tuple[str, ...]:
 
 def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
     """Add a metric to the algorithms that have it. Raises ArchlineError (AL411) if none has."""
-    reports_with_metric = [
+    having = [
         report for report in reports if metric in report.metrics or (metric not in ON_GRID and not report.on_grid)
     ]
-    return [_including(report, metric) for report in reports_with_metric or reports]
+    return [_including(report, metric) for report in having or reports]
 
 
 def _including(report: CostReport, metric: str) -> CostReport:

@@ -149,13 +149,9 @@ class DerivedCosts:
         """The costs on a grid with messages of at most K words; w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
-        with_longest_messages = derive_with_longest(*self.executed)
-        messages = {
-            name: with_longest_messages[name]
-            for name in ("messages", "node_messages")
-            if name in with_longest_messages.metrics
-        }
-        report = self._with(messages, None, parameters=with_longest_messages.parameters)
+        costs = derive_with_longest(*self.executed)
+        messages = {name: costs[name] for name in ("messages", "node_messages") if name in costs.metrics}
+        report = self._with(messages, None, parameters=costs.parameters)
         report.longest = LONGEST
         report._of_any_length = self
         return report

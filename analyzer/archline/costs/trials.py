@@ -299,10 +299,7 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
                 shapes.setdefault(extents, point)
         ordered = sorted(shapes, key=lambda extents_of_shape: (sum(extents_of_shape), extents_of_shape))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= MAX_LONG_GRID else ()))):
-            points = {
-                tuple(sizes_of_run[name] for name in names): sizes_of_run
-                for sizes_of_run in _sizes(search, likely, shapes[shape])
-            }
+            points = {tuple(run[name] for name in names): run for run in _sizes(search, likely, shapes[shape])}
             yield [points[values] for values in sorted(points, key=lambda values: (sum(map(abs, values)), values))]
 
 

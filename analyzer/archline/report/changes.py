@@ -57,13 +57,9 @@ def verdict(differences: VersionDifferences) -> str:
     """Return the answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
     counts = dict(differences.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
-    described = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
+    keys = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
     whole = r.verdicts_of_costs(differences.changes)
-    within = [
-        entry
-        for entry in described
-        if entry[3] is not None and (*entry[:3], None) not in described and whole[entry[:2]] == entry[2]
-    ]
+    within = [key for key in keys if key[3] is not None and (*key[:3], None) not in keys and whole[key[:2]] == key[2]]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
@@ -107,9 +103,7 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     if before == after:
         before = after = ""
     elif before.startswith(low) and after.startswith(low):
-        before, after = (
-            expression.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for expression in (before, after)
-        )
+        before, after = (text.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for text in (before, after))
     return [change.algorithm, change.metric, outcome, *_shortened(before, after, longest), "; ".join(more)]
 
 

@@ -241,19 +241,17 @@ def of_run(view: CommunicationView) -> Iterator[str]:
 
 def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
     """Build the lower bounds, compared with derived costs and valued at a point; None if the problem is unknown."""
-    communication, costs = derived.communication, derived.without_io
-    bounds = None if communication is None else communication.bounds
-    if communication is None or bounds is None:
+    problem, costs = derived.communication, derived.without_io
+    bounds = None if problem is None else problem.bounds
+    if problem is None or bounds is None:
         return None
-    if communication.replicated is not None:
-        return _without(bounds, communication.replicated)
+    if problem.replicated is not None:
+        return _without(bounds, problem.replicated)
     memory = None if at is None else _at(costs["memory"], at)
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(
-        bounds, at, held, words, messages, lambda bound: ratio_to_bound(communication.module, costs, bounds, bound)
-    )
+    return _view(bounds, at, held, words, messages, lambda bound: ratio_to_bound(problem.module, costs, bounds, bound))
 
 
 def counted_view(

@@ -134,14 +134,10 @@ def _text_head(page: Document, width: int) -> list[str]:
         return wrap(": ".join(filter(None, (page.title, page.doc))), width)
     title = f"{page.title.ljust(14)}  " if page.doc else page.title
     room = width - GAP - len(page.place)
-    is_on_own_line = room < width // 2 or len(title) > width // 2
-    first, *rest = wrap(title.replace(" ", "\0") + page.doc, width if is_on_own_line else room)
+    below = room < width // 2 or len(title) > width // 2
+    first, *rest = wrap(title.replace(" ", "\0") + page.doc, width if below else room)
     first = first.replace("\0", " ")
-    return (
-        [first, *rest, page.place.rjust(width)]
-        if is_on_own_line
-        else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
-    )
+    return [first, *rest, page.place.rjust(width)] if below else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
 
 
 def _stacked(table: Table) -> list[list[str]]:

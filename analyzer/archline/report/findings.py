@@ -169,9 +169,7 @@ class CheckReport:
     @property
     def failing(self) -> list[CheckFinding]:
         """Findings for which the check fails."""
-        return [
-            problem for problem in self.findings if problem.level == ERROR or (self.strict and problem.level == WARNING)
-        ]
+        return [item for item in self.findings if item.level == ERROR or (self.strict and item.level == WARNING)]
 
     def of(self, contract: Contract) -> tuple[str, bool]:
         """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""
@@ -179,11 +177,7 @@ class CheckReport:
 
     @cached_property
     def _of_claims(self) -> Mapping[tuple[SourcePlace, str], tuple[str, bool]]:
-        return {
-            (problem.place, problem.claim): (problem.code, problem in self.ignored)
-            for problem in self._made
-            if problem.claim
-        }
+        return {(item.place, item.claim): (item.code, item in self.ignored) for item in self._made if item.claim}
 
     @cached_property
     def _made(self) -> tuple[CheckFinding, ...]:
@@ -208,10 +202,7 @@ class CheckReport:
                 if reason := self._reason(view, comment):
                     place = SourcePlace(view.path, comment.line, comment.column, comment.line, comment.column + 1)
                     yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes))
-        names, needed = (
-            {view_of_target.path for view_of_target in self.targets},
-            {view_of_target.about for view_of_target in self._made},
-        )
+        names, needed = ({view.path for view in self.targets}, {item.about for item in self._made})
         for entry in self.accepted:
             if entry.path in names and entry.about not in needed:
                 message = (
@@ -234,9 +225,7 @@ class CheckReport:
                 return f"`{code}` is not the code of a finding that a comment ignores: {near or 'remove the comment'}"
             # Codes of a baseline count only if one was compared.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
-            if judged and not any(
-                _comment_covers(view, comment, problem) for problem in self._made if problem.code == code
-            ):
+            if judged and not any(_comment_covers(view, comment, item) for item in self._made if item.code == code):
                 advice = ON_HEADER if code == NEVER_SET.code and not comment.algorithm else "remove the comment"
                 return f"no {code} is found here: {advice}"
         return ""

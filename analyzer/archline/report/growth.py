@@ -60,7 +60,7 @@ class Order:
             result["order"] = self.order
         verdicts = self.verdicts.items()
         result |= self._joined(
-            "certificate", {n: verdict.certificate for n, verdict in verdicts if isinstance(verdict, Proved)}
+            "certificate", {n: proof.certificate for n, proof in verdicts if isinstance(proof, Proved)}
         )
         refuted = {name: verdict.counterexample for name, verdict in verdicts if isinstance(verdict, Refuted)}
         result |= self._joined("counterexample", refuted)
@@ -140,9 +140,7 @@ def _counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterat
     if samples:
         names = list(samples[0]["at"])
         rows = [[*names, "f", "g", "f/g"]]
-        rows += [
-            [*(sample["at"][name] for name in names), sample["f"], sample["g"], sample["ratio"]] for sample in samples
-        ]
+        rows += [[*(row["at"][name] for name in names), row["f"], row["g"], row["ratio"]] for row in samples]
         yield ""
         yield Columns(rows, range(len(names) + 3))
 

@@ -135,14 +135,10 @@ class PathTable:
     case: str = ""
 
 
-def steps_text(steps_of_paths: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
+def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
     """Return the tables of some metrics; with `full` those of callees, and of long forms, too."""
-    rows = {row.metric: row for row in steps_of_paths.view.rows}
-    return "\n".join(
-        "\n".join(_steps_table(steps_of_paths, rows[metric], width, full)) + "\n"
-        for metric in metrics
-        if metric in rows
-    )
+    rows = {row.metric: row for row in steps.view.rows}
+    return "\n".join("\n".join(_steps_table(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows)
 
 
 def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:

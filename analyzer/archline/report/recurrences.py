@@ -37,18 +37,16 @@ class Solution:
     @staticmethod
     def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
         """Return the solution of an answer."""
-        attributes = {name: value for name, value in vars(answer).items() if name != "between"}
-        attributes |= {
-            name: format_expression(attributes[name])
-            for name in ("growth", "exact")
-            if attributes.get(name) is not None
+        fields = {name: value for name, value in vars(answer).items() if name != "between"}
+        fields |= {
+            name: format_expression(fields[name]) for name in ("growth", "exact") if fields.get(name) is not None
         }
         if isinstance(answer, SolvedGrowth):
-            attributes["regimes"] = tuple(
+            fields["regimes"] = tuple(
                 (regime.when, format_expression(regime.upper)) for regime in answer.regimes if regime.upper
             )
         outcomes = {SolvedGrowth: "solved", Refused: "refused"}
-        return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **attributes)
+        return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **fields)
 
     def at(self, **values: int | Fraction | float) -> Fraction | float:
         """Evaluate the recurrence itself at sizes and symbols, down to its base; exact if rationals suffice.

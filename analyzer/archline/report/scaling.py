@@ -36,12 +36,7 @@ def text(scaling: Scaling, width: int) -> str:
         width,
         "; ".join(filter(None, (on, shown.sizes_text(at)))),
         [Columns([head, *(_row(scaling, step) for step in scaling.steps)])],
-        [
-            perfect,
-            Indented(
-                [Columns([row for range_of_scaling in scaling.ranges for row in _range(range_of_scaling)]), *moved]
-            ),
-        ],
+        [perfect, Indented([Columns([row for part in scaling.ranges for row in _range(part)]), *moved])],
         _floors(solved),
         [
             "growth of P times each term of the time",

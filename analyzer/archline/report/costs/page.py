@@ -56,11 +56,9 @@ RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     """Return a table of all or some metrics, one of the regimes of io, and the lower bounds."""
     case = view.case()
-    growth_rows = (case or view).with_growth(
-        metrics, without=("span", "io") if view.on_grid and metrics is None else ()
-    )
-    rows = [row for row, *_ in growth_rows]
-    lines = [line for row, growth, why in growth_rows for line in metric_rows(view, row, growth, why)]
+    grown = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
+    rows = [row for row, *_ in grown]
+    lines = [line for row, growth, why in grown for line in metric_rows(view, row, growth, why)]
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     of_cache = [row for row in rows if row.metric in OF_CACHE]
@@ -79,7 +77,7 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
             (f"; of {names}, for ", Formula(b.lower_bound_facts(("L",), 2)[0])) if names and not view.on_grid else ()
         )
         notes.append(join_phrases(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
-    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in growth_rows):
+    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in grown):
         notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
     costs = Table(
         ("metric", "cost", "status", "growth"), tuple(line.cells for line in lines), headed=False, below=(2, 3)

@@ -155,9 +155,7 @@ def _width(estimate: Estimate) -> str:
 # Several
 def _table(results: Sequence[EnergyResult], width: int) -> str:
     cells = list(map(_cells, results))
-    shared = {
-        name: value for name, value in cells[0].items() if all(other_cells[name] == value for other_cells in cells)
-    }
+    shared = {name: value for name, value in cells[0].items() if all(row[name] == value for row in cells)}
     columns = [name for name in cells[0] if name not in shared]
     rows = [[*columns, "energy", "time", "power", "Gflop/J", "bound by"]]
     for named, result in zip(cells, results, strict=True):

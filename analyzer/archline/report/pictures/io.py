@@ -138,15 +138,13 @@ def _draw(axes: Axes, view: IoCurves) -> None:
     axes.step(words, upper, where="post", color=UPPER, linewidth=1.6, label="upper bound")
     axes.step(words, lower, where="pre", color=LOWER, linewidth=1.6, label=_lower_label(lower))
     axes.fill_between(_corners(words), _after(upper), _before(lower), color=MARKS, alpha=0.13, linewidth=0)
-    simulated = [(float(row.words), float(row.simulated)) for row in view.rows if row.simulated is not None]
-    if simulated:
-        axes.plot(
-            *zip(*simulated, strict=True), "o", color=DARK, markersize=3.2, label="simulated, optimal replacement"
-        )
+    runs = [(float(row.words), float(row.simulated)) for row in view.rows if row.simulated is not None]
+    if runs:
+        axes.plot(*zip(*runs, strict=True), "o", color=DARK, markersize=3.2, label="simulated, optimal replacement")
     axes.set_xscale("log", base=2)
     if min(upper) > 0:
         axes.set_yscale("log")
-        shown = [value for value in (*upper, *lower, *(io for _, io in simulated)) if value > 0]
+        shown = [value for value in (*upper, *lower, *(io for _, io in runs)) if value > 0]
         axes.set_ylim(min(shown) / 1.5, max(shown) * 1.5)
     axes.set_xlim(words[0] / 1.15, words[-1] * 1.15)
     axes.set_xlabel(f"Z, words of fast memory (lines of L = {view.line})")

@@ -187,10 +187,7 @@ class Roofline(PictureView):
         for (name, points), color in zip(self.algorithms.items(), self._colors, strict=True):
             own_lines = (f"{line}, {name}" for line in COLUMNS[:2])
             heights[MEMORY] = [self.column(line) for line in own_lines if line in self.columns] or roofs
-            ends = {
-                level: np.array([float(intensities.lower), float(intensities.upper)])
-                for level, intensities in points.items()
-            }
+            ends = {level: np.array([float(span.lower), float(span.upper)]) for level, span in points.items()}
             # All levels at the rate that the model gives: the level on its line is the one that binds.
             sides = [np.interp(end, intensity, heights[level][0]) for level, end in ends.items() if level in heights]
             for level, end in ends.items():
@@ -258,9 +255,7 @@ def view(
     if energy and not alone:
         marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
-    of_level = (
-        (name, level, interval) for name, intensities in algorithms.items() for level, interval in intensities.items()
-    )
+    of_level = ((name, level, span) for name, spans in algorithms.items() for level, span in spans.items())
     for name, ends in ((f"{name}{f', {level}' * (level != MEMORY)}", interval) for name, level, interval in of_level):
         ends_named = {name: ends.lower} if ends.exact else {f"{name}, least": ends.lower, f"{name}, most": ends.upper}
         places |= {label: float(place) for label, place in ends_named.items()}

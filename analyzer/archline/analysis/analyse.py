@@ -203,7 +203,7 @@ def _costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """Return the derivation of a module's algorithms: a recursion that several of these call is solved once."""
+    """Return the derivation of a module's algorithms; a recursion with several callers is solved once."""
     return Derivation(module, coarse, model)
 
 

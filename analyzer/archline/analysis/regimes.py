@@ -124,7 +124,7 @@ def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
 
 
 def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
-    """List the conditions, each that an expression is at least 0, without those that the rest and the facts imply."""
+    """List the conditions, each that an expression is at least 0, without conditions that follow from the rest."""
     remaining = list(dict.fromkeys(conditions))
     for condition in conditions:
         rest = [candidate for candidate in remaining if candidate != condition]

@@ -85,15 +85,15 @@ class ByCases:
     decide: Decide
     _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
-    def verdict(self, ensures: s.Ensures, verdict_so_far: Verdict) -> Verdict:
-        """Decide a claim by cases; keep the verdict `found` if they do not decide it."""
+    def verdict(self, ensures: s.Ensures, before: Verdict) -> Verdict:
+        """Decide a claim by cases; keep the verdict so far if they do not decide it."""
         if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or is_out_of_time():
-            return verdict_so_far
+            return before
         for decide_cases in (self._by_axes, self._by_when):
             by_cases = decide_cases(ensures)
             if by_cases is not None and by_cases.outcome in ("holds", "fails"):
                 return by_cases
-        return verdict_so_far
+        return before
 
     def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim in all cases of the axes that it allows, which are shared by all claims."""

@@ -96,8 +96,8 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """Yield cases by remainders of the sizes; the value is a polynomial in each case."""
     by_leads: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_classes(value, facts))
-    for known, part, sizes in classes:
-        for conditions, _, form in _by_signs(known.simplify(part), known, (), strip=1):
+    for within, part, sizes in classes:
+        for conditions, _, form in _by_signs(within.simplify(part), within, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
             scaled = [condition / a.compute_content(condition - condition.constant_term) for condition in here]
             regions[frozenset(scaled)] += 1

@@ -72,22 +72,20 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     return replace(rest, reason=f"{rest.reason}; both are 0 up to {name} = {size}")
 
 
-def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """Decide the growth at the sizes that the facts allow; `known` are these facts about symbols."""
+def _compare_growth(asked: ClaimQuery, base: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Decide the growth at the sizes that the facts allow; `base` are these facts about symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
-    moved = over_range(indices, cost, facts, known)
+    moved = over_range(indices, cost, facts, base)
     if claim.processors is not None:
-        verdict = decide_growth(
-            claim.relation, pieces_of_time(costs, claim.processors.id, facts, known), bound, confirm
-        )
+        verdict = decide_growth(claim.relation, pieces_of_time(costs, claim.processors.id, facts, base), bound, confirm)
     elif indices is not None and moved is not None:
         verdict = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
         verdict = replace(verdict, reason=indices.restored_text(verdict.reason))
     elif cost.orders is not None or cost.plans:
-        verdict = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
+        verdict = IoClaim(bound, costs, cost, base, facts, confirm, confirm.shown).decided(claim.relation)
     else:
-        verdict = decide_growth(claim.relation, growth_pieces(costs, cost, facts, known), bound, confirm)
+        verdict = decide_growth(claim.relation, growth_pieces(costs, cost, facts, base), bound, confirm)
     return asked.verdict(verdict.outcome, verdict.reason, proofs=verdict.proofs)
 
 

@@ -312,15 +312,15 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growths of a recurrence with a cut-off, each with its condition."""
-    given = "Z" in s.names(algorithm.where)
-    facts = (*express_facts_in_sizes(algorithm), *(() if given else (TALL_CACHE,)))
+    fixed = "Z" in s.names(algorithm.where)
+    facts = (*express_facts_in_sizes(algorithm), *(() if fixed else (TALL_CACHE,)))
     growths = growth_of_recurrence(cost, facts)
     if isinstance(growths, str):
         return CostGrowth(None, None)
     scope = assuming_facts(declared_scope(module, algorithm), *facts)
     below, tall, under = (
         io_growth_lower_bound(costs, cost, scope.facts),
-        () if given else (TALL_CACHE,),
+        () if fixed else (TALL_CACHE,),
         list[Growth](),
     )
     for growth in growths:
@@ -356,7 +356,7 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
 
 
 def _searches(
-    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], declared: Facts
 ) -> Iterator[_Search]:
     """Yield growth searches: with blocks, without blocks, and by cases of an exact form.
 
@@ -371,10 +371,10 @@ def _searches(
         return
     with suppress(ArchlineError):
         for blocks in (True, False):
-            bounds = _bounds(_readable(cost, known, blocks))
-            yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, known, blocks))
+            bounds = _bounds(_readable(cost, declared, blocks))
+            yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, declared, blocks))
         if cost.exact and all(piece.by_sizes for piece in cost.by_case):
-            for cases in pieces_by_cases(costs, cost, facts, known):
+            for cases in pieces_by_cases(costs, cost, facts, declared):
                 some = [case for case in cases if domain_of(case[0].facts) is not None]
                 yield _Search.of_cases(some, sizes, facts)
 

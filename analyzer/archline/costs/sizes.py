@@ -169,7 +169,7 @@ def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span 
 
 
 def checked_point(
-    given: Given,
+    values: Given,
     names: SizeNames,
     where: Iterable[s.Fact] = (),
     *,
@@ -182,11 +182,11 @@ def checked_point(
     """
     problems: list[Diagnostic] = []
     point: Point = {}
-    for name, (raw_value, span) in given.items():
+    for name, (raw_value, span) in values.items():
         # Integers of numpy are integers.
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
-            problems.append(_unknown(name, names.all, _accepted(given, names.needed, names.all), span))
+            problems.append(_unknown(name, names.all, _accepted(values, names.needed, names.all), span))
             continue
         finding = wrong_value(name, value, names, span)
         if finding is not None:
@@ -196,11 +196,11 @@ def checked_point(
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     point |= {name: value for name, value in given_by_facts(where, whole).items() if name in names.all}
     asked = names.needed if needed is None else tuple(needed)
-    missing = [name for name in asked if name not in given and name not in point]
+    missing = [name for name in asked if name not in values and name not in point]
     if missing:
         problems.extend(_missing(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
-        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
+        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, values["Z"][1]))
     if not problems:
         problems.extend(broken_facts(point, where))
     if problems:

@@ -64,7 +64,7 @@ class Metric:
 
     @property
     def place(self) -> str | None:
-        """`file:line:column` of what makes it unknown."""
+        """The place that makes it unknown, `file:line:column`."""
         return None if self._cost.span is None else str(self._cost.span)
 
     @property

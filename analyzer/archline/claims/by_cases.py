@@ -123,7 +123,7 @@ class ByCases:
             return None
         verdict = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
         if verdict.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
-            # Io, and what is derived on request, has no costs in cases.
+            # Io, and metrics that are derived on request, have no costs in cases.
             return verdict
         split = next(_undecided_splits(self.algorithm, ensures, narrowed), None)
         if split is None:

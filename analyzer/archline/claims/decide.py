@@ -1,4 +1,4 @@
-"""Decide `ensures`: test whether a derived cost equals, or stays below or above, what its author wrote.
+"""Decide `ensures`: test whether a derived cost equals the claimed one, or stays below or above it.
 
 A sequence of tactics is tried on each claim, and where none decides it, cases of the sizes.
 """

@@ -272,7 +272,7 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
                 return first
             return second if op == "+" and first == b.ZERO else b.binary(op, first, second)
         case _:
-            # Other expressions have what their parts have.
+            # The parts of other expressions are rewritten.
             return None
 
 

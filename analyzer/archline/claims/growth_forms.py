@@ -199,7 +199,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
             rest = (value - part).substitute(facts.rewrites)
             if never_negative(rest, facts, STRONG_TACTICS):
                 return True
-            # max(0, e) is e at least, and so many times as much as its divisors say.
+            # max(0, e) is at least e; divisors are multiplied out.
             inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
             whole = facts.multiplied_out(inner)
             return whole != inner and never_negative(whole, facts, STRONG_TACTICS)

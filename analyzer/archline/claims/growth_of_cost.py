@@ -367,7 +367,7 @@ def _searches(
     names = cost.lower.names | cost.upper.names
     sizes = (*(name for name in sizes if name != "P" or "P" in names), *(name for name in ("Z", "L") if name in names))
     if not names <= set(sizes):
-        # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
+        # Indices and the symbols of declared costs may be 0 or less, and growth is about sizes of at least 1.
         return
     with suppress(ArchlineError):
         for blocks in (True, False):

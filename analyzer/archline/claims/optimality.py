@@ -150,7 +150,7 @@ class _Search:
         """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
-        # The largest caches come first, as trials are few; of the others only smaller factors than before are tried.
+        # The largest caches come first, as trials are few; for the rest only smaller factors than before are tried.
         largest = [self._of_alternative(alternative, len(factors)) for alternative in alternatives[-1:]]
         for regime in chain((self._of_alternative(alternative, rank) for alternative in alternatives[:-1]), largest):
             rank_of_factor = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)

@@ -65,7 +65,7 @@ class AlgorithmUnderFacts:
         plain: tuple[model.Module, s.Algorithm] | None = None,
         further_facts: tuple[s.Fact, ...] = (),
     ) -> None:
-        """`further_facts`, about the outermost call, are added to the `plain` algorithm, as it stands in its file."""
+        """Add `further_facts`, about the outermost call, to the `plain` algorithm, which is as written in its file."""
         self.module = module
         self.node = node
         self._plain = plain or (module, node)

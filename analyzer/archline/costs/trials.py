@@ -135,11 +135,11 @@ def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | No
     left, reached = WORK, most
     replicated: Point | None = None
     ran = False
-    # Failures and refusals on one processor say less than others.
+    # Failures and refusals on several processors are reported rather than those on one.
     alone: Diagnostic | None = None
     refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
-        # Sizes that just suffice hide what goes wrong with the next ones.
+        # The smallest possible sizes hide failures that the next ones have.
         few = bool(points) and points[0]["P"] <= MAX_REPEATED_GRID
         tried = points if few else points[number % 2 :] or points
         runs = (_run(module, algorithm, point, left) for point in islice(tried, MAX_TRIALS))

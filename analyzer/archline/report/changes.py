@@ -21,7 +21,7 @@ from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
 
 LONGEST, BEFORE = 60, 20
-"""Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
+"""Characters of an expression that a table shows, and characters shown before a difference; JSON has it whole."""
 _UPPER_SEPARATOR = ", at most "
 """Between the bounds of a cost; where the lower one stays, the upper one alone is shown."""
 _VERDICT_WORDS = {

@@ -133,7 +133,7 @@ def growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, 
 
 def _growth_title(comparison: CostComparison, pair: Pair) -> str:
     facts = dict.fromkeys(fact for relation in comparison.growth[pair].values() for fact in relation.facts)
-    # The facts of the case are said once, in its note.
+    # The facts of the case are stated once, in its note.
     stated = {*comparison.assumptions, *comparison.implied, *comparison.when}
     more = [fact for fact in facts if fact not in stated]
     return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")

@@ -141,7 +141,7 @@ def _text_head(page: Document, width: int) -> list[str]:
 
 
 def _stacked(table: Table) -> list[list[str]]:
-    """Return the rows with the long-celled columns `below` in lines of their own, under the second column."""
+    """Return the rows with the long-celled columns `below` in separate lines, under the second column."""
     moved = {at: CONDITION * (table.head[at] == "where") for at in table.below}
     moved = {at: before for at, before in moved.items() if any(len(row[at]) > SHORT_CELL for row in table.rows)}
     result: list[list[str]] = []

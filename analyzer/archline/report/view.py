@@ -1,4 +1,4 @@
-"""Represent what a report shows, whatever its format: plain typed values, already checked and evaluated."""
+"""Represent the contents of a report in any format: plain typed values, already checked and evaluated."""
 
 from __future__ import annotations
 

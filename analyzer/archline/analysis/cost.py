@@ -275,13 +275,13 @@ class Costs:
     index_range: IndexRange | None = None
 
     def tree(self, value: Poly) -> s.Expr:
-        """Convert an expression to the algorithm's sizes."""
+        """Convert a value to an expression in the algorithm's sizes."""
         if self.index_range is not None:
             return self.index_range.tree(value, self.parameters, self.may_vanish)
         return to_tree(value, self.parameters, self.may_vanish)
 
     def text(self, value: Poly) -> Formula:
-        """Format an expression in the algorithm's sizes, in the language's syntax."""
+        """Format a value in the algorithm's sizes, in the language's syntax."""
         return Formula(self.tree(value))
 
     def restrict_to(self, region: Region) -> Costs:

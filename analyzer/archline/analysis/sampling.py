@@ -181,7 +181,7 @@ class OffsetsRule:
 
 
 def offsets_rules(scope: Scope) -> list[OffsetsRule]:
-    """List longest <= total <= count*longest for every offsets array, and that entries need segments."""
+    """List the rules of each offsets array: longest <= total <= count*longest, and no entries without segments."""
     restore = scope.facts.restore
     rules = []
     for segments in scope.segments.values():

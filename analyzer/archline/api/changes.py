@@ -362,7 +362,7 @@ class ChangeSearch:
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 
     def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
-        """Note the problems of a comparison: a wrong entry, a version without costs, or another one."""
+        """Note the problems of a comparison: a wrong entry, a version without costs, or another problem."""
         if problems[0].rule == DEFECT:
             self._note(error(DEFECT, f"`{match.key}`: {problems[0].message}"))
             return []
@@ -404,7 +404,7 @@ def _name(key: str) -> str:
 def _paired(
     before: dict[str, E], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
 ) -> Iterator[_Match]:
-    """Pair equal versions in order and remove them from both; with `single` only versions whose equal is unique."""
+    """Pair equal versions in order and remove them from both; with `single` only unique pairs."""
     groups: dict[object, tuple[list[str], list[str]]] = {}
     for number, keys in enumerate(([*before], [*after])):
         for key in keys:

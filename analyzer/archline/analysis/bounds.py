@@ -75,7 +75,7 @@ EVERYWHERE = Region()
 
 @record(eq=False)
 class Residency:
-    """A decision to hold lines of an array for references at `places` in the program, with the lines `held` and `fetched`.
+    """A decision to hold lines of an array for references at `places` in the program; `held` and `fetched` are lines.
 
     Lines are held from one iteration of `loop` to the next, or all through the run if it is None, except in the inner
     loops for which they are `given_up`; `held` is 0 if a line is fetched at every access. Lines lie `along` a dimension

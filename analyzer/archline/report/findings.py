@@ -116,8 +116,8 @@ ON_HEADER = "move it to the header of the algorithm"
 class CheckReport:
     """The result of `archline check`: targets, and the diagnostics of those that cannot be checked.
 
-    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings of a
-    code that starts with one of `select` are made, except codes of `ignore`. `changes` and the `accepted` entries
+    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings are
+    made if their code starts with one of `select`, but not with one of `ignore`. `changes` and the `accepted` entries
     are from a baseline, if one was `compared`. Tools name files by their path from `root`. Text omits claims that
     hold if it is `quiet`, and lists all of them, whatever their number, if it is `verbose`.
     """

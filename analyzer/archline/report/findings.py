@@ -114,7 +114,7 @@ ON_HEADER = "move it to the header of the algorithm"
 
 @record
 class CheckReport:
-    """The result of `archline check`: targets, and the diagnostics of those that cannot be checked.
+    """The result of `archline check`: targets, and the diagnostics of targets that cannot be checked.
 
     `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings are
     made if their code starts with one of `select`, but not with one of `ignore`. `changes` and the `accepted` entries

@@ -119,7 +119,7 @@ class CheckReport:
     `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings are
     made if their code starts with one of `select`, but not with one of `ignore`. `changes` and the `accepted` entries
     are from a baseline, if one was `compared`. Tools name files by their path from `root`. Text omits claims that
-    hold if it is `quiet`, and lists all of them, whatever their number, if it is `verbose`.
+    hold if it is `quiet`, and lists every claim, whatever their number, if it is `verbose`.
     """
 
     targets: tuple[CheckView, ...]

@@ -51,19 +51,19 @@ MAX_MODULES = 8
 
 
 class InvariantError(AssertionError):
-    """A derived cost contradicts what holds of every cost: a defect of the analysis, never of the input."""
+    """A derived cost contradicts an invariant of all costs: a defect of the analysis, never of the input."""
 
 
 _solved: OrderedDict[object, Costs] = OrderedDict()
-"""Costs of recursive algorithms and of those on grids, which take long to find, by what they were derived from."""
+"""Costs of recursive algorithms and of algorithms on grids, which take long to derive, by the key of their inputs."""
 
 
 def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) -> Costs:
-    """The costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
+    """Derive the costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
     recursive = is_recursive(module, algorithm)
     if not recursive and not algorithm.grid:
         return _derive(module, algorithm, model, recursive=False)
-    key = model.asked, algorithm.name, *(_text(each) for each in (algorithm, *find_reachable(module, algorithm)))
+    key = model.asked, algorithm.name, *(_text(part) for part in (algorithm, *find_reachable(module, algorithm)))
     if key not in _solved:
         _solved[key] = _derive(module, algorithm, model, recursive)
         if len(_solved) > MAX_SOLVED:
@@ -72,21 +72,21 @@ def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) 
 
 
 def forget() -> None:
-    """Drop what is kept of recursive algorithms, and of short texts, which are derived and read once: to measure."""
+    """Clear the caches of recursive algorithms and of parsed texts, to measure derivations."""
     _solved.clear()
     _shared.cache_clear()
     parser.clear_fragments()
 
 
 def _text(algorithm: s.Algorithm) -> object:
-    """All that identifies an algorithm: its name, its file, and the facts it is derived under."""
+    """Return the identity of an algorithm: its name, its file, and the facts under which it is derived."""
     source = algorithm.span.source
     return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)
 def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
-    """The bounds where guards are taken never or always, whichever is less, or more; none with recursion or a grid."""
+    """Derive bounds with guards taken never or always, whichever is less, or more; empty with recursion or a grid."""
     if algorithm.grid or is_recursive(module, algorithm):
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
@@ -98,14 +98,14 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
 
 
 def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
-    """The same in one metric that is derived on request."""
+    """Derive the costs of one call in a metric that is derived on request."""
     if METRICS[metric].counts is not None:
         return derive(module, algorithm, events_of(metric))
     return _accesses_as_executed(module, algorithm)
 
 
 def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
-    """The accesses, where each element that `+=` updates is read and written, as runs count."""
+    """Derive the accesses; an element that `+=` updates is read and written, as in runs."""
     steps: tuple[DerivationStep, ...] = ()
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
@@ -124,15 +124,15 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
         statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
         return statements, statements.algorithm(algorithm)
 
-    found = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
-    if isinstance(found, str):
-        found = Derivation(module, True, model), (unknown_cost(found, algorithm.span), ())
-    statements, (tally, steps) = found
+    outcome = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
+    if isinstance(outcome, str):
+        outcome = Derivation(module, True, model), (unknown_cost(outcome, algorithm.span), ())
+    statements, (tally, steps) = outcome
     signature = module.signatures[algorithm]
     scope = declared_scope(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
     metrics = {metric: cost_of(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
-    # What is unknown may hold flops of any kind.
+    # An unknown amount may contain flops of any kind.
     flops = tally.whole("flops")
     kinds = {
         name.removeprefix("flops."): cost_of(
@@ -147,8 +147,8 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     costs = relate_costs(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
     if not find_component(module, algorithm):
         metrics, kinds = (
-            {name: with_regimes(cost, scope.facts, signature.size_names) for name, cost in found.items()}
-            for found in (costs.metrics, costs.flops_by_kind)
+            {name: with_regimes(cost, scope.facts, signature.size_names) for name, cost in costs_by_name.items()}
+            for costs_by_name in (costs.metrics, costs.flops_by_kind)
         )
         costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
     _assert_invariants(costs, module, algorithm, scope)
@@ -156,17 +156,17 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
 
 
 def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
-    """The costs of an algorithm on a grid, where a message has K words at most: w words are ceil(w/K) messages."""
+    """Derive costs on a grid whose messages have at most K words: w words are ceil(w/K) messages."""
     return _derive_on_grid(module, algorithm, LONGEST)
 
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
-    """The costs of the longest paths through the processors of a grid."""
-    found = _within_budget(lambda coarse: derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
-    if isinstance(found, str):
+    """Derive the costs of the longest paths through the processors of a grid."""
+    metrics = _within_budget(lambda coarse: derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    if isinstance(metrics, str):
         names = metrics_on_grid(algorithm)
-        found = {name: Cost(name, "unknown", None, None, found, algorithm.span) for name in names}
-    costs = _costs(module, algorithm, found, {}, ())
+        metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
+    costs = _costs(module, algorithm, metrics, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
     _assert_invariants(costs, module, algorithm, declared_scope(module, algorithm))
@@ -174,9 +174,9 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 
 def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
-    """What each statement adds to the upper bounds of an algorithm on a grid; none where that is too complex."""
-    found = _within_budget(lambda coarse: derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
-    return () if isinstance(found, str) else found
+    """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
+    steps = _within_budget(lambda coarse: derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    return () if isinstance(steps, str) else steps
 
 
 def _costs(
@@ -203,12 +203,12 @@ def _costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """What is derived of a module's algorithms: a recursion that several of them call is solved once."""
+    """Return the derivation of a module's algorithms; a recursion with several callers is solved once."""
     return Derivation(module, coarse, model)
 
 
 def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
-    """The exact derivation; where it grows too large, one that bounds guards; where that does too, the reason."""
+    """Derive exactly; if that grows too large, with bounds of guards; if that does too, return the reason."""
     reason = ""
     for coarse in (False, True):
         try:
@@ -222,10 +222,10 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """The cost with what the recurrence says besides its bounds; the outermost call adds 1 where calls count."""
+    """Add the results of the recurrence to a cost; the outermost call adds 1 if calls count."""
     facts = declared_scope(statements.module, algorithm).facts
-    if cost.upper is not None and any(facts.positive(each - cost.upper) for each in (ZERO, cost.lower or ZERO)):
-        # Both follow from what its calls assume, which no run satisfies then.
+    if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
+        # Both bounds follow from the assumptions of its calls, which no run satisfies then.
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
         return cost_of(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
@@ -246,11 +246,11 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
-    """What the costs rest on: the algorithm's facts, and what is declared in it and in what it calls."""
+    """List the assumptions of the costs: the algorithm's facts, and declarations in it and in its callees."""
     facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
-    for each in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
-        place = "" if each is algorithm else f" of `{each.name}`"
-        for statement in s.nodes(each.body):
+    for part in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
+        place = "" if part is algorithm else f" of `{part.name}`"
+        for statement in s.nodes(part.body):
             line = f"line {statement.span.line}{place}"
             facts += [join_phrases(Formula(fact), f" (assumed at {line})") for fact in getattr(statement, "facts", ())]
             if isinstance(statement, s.While):
@@ -259,27 +259,27 @@ def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
 
 
 def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, scope: Scope) -> None:
-    """Free symbols are parameters; 0 <= lower <= upper and 1 <= span <= work.
+    """Check that free symbols are parameters, 0 <= lower <= upper and 1 <= span <= work.
 
     Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
     """
-    known = {*costs.parameters, *costs_symbols(costs)}
+    symbols = {*costs.parameters, *costs_symbols(costs)}
     for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
         for value in (cost.lower, cost.upper):
-            if value is not None and not value.names <= known:
-                raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - known)}")
+            if value is not None and not value.names <= symbols:
+                raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - symbols)}")
     if _may_refuse(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
     allowed, implied = express_facts_in_sizes(algorithm), offsets_rules(scope)
     for more in range(MAX_SAMPLES):
-        point = {name: least.get(name, 1) + more for name in known}
+        point = {name: least.get(name, 1) + more for name in symbols}
         if all(evaluate_fact(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 
 
 def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
-    """Whether a callee, a declared cost, an `assume` or an exact division may stop runs that the `where` allows."""
+    """Test whether a callee, a declared cost, an `assume` or an exact division may stop runs within the `where`."""
     return any(s.find(algorithm.body, s.Assume, s.Costs)) or any(
         (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
@@ -287,13 +287,13 @@ def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
 
 
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
-    known = (*costs.metrics.values(), *costs.flops_by_kind.values())
+    all_costs = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {cost.metric: _ends(cost, point) for cost in known if cost.lower is not None}
+        bounds = {cost.metric: _ends(cost, point) for cost in all_costs if cost.lower is not None}
     except EvaluationError:
         return
     if any(end.denominator != 1 for ends in bounds.values() for end in ends):
-        # The sizes are not ones that the program's exact divisions allow.
+        # The program's exact divisions exclude these sizes.
         return
     for metric, (lower, upper) in bounds.items():
         if not 0 <= lower <= upper:
@@ -312,7 +312,7 @@ def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:
-    """The symbols of declared costs, such as the f of an extern that costs f flops; given at `--at` like sizes."""
+    """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` gives them too."""
     if not any(cost.declared for cost in costs):
         return frozenset()
     names: frozenset[str] = frozenset()

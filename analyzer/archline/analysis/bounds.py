@@ -75,11 +75,11 @@ EVERYWHERE = Region()
 
 @record(eq=False)
 class Residency:
-    """References to an array at some lines of the program, the lines of it that are held, and those that are fetched.
+    """A decision to hold lines of an array for references at `places` in the program; `held` and `fetched` are lines.
 
-    They are held from one iteration of `loop` to the next, or all through the run where that is None, but not in the
-    loops inside for which they are `given_up`; `held` is 0 where a line is fetched at every access. Lines lie `along` a
-    dimension of the array.
+    Lines are held from one iteration of `loop` to the next, or all through the run if it is None, except in the inner
+    loops for which they are `given_up`; `held` is 0 if a line is fetched at every access. Lines lie `along` a dimension
+    of the array.
     """
 
     array: str
@@ -93,7 +93,7 @@ class Residency:
 
 
 Smooth = Callable[[], tuple[list[list[Poly]], Poly] | None]
-"""Gives needs, in ways of which one suffices, and an upper bound, without rounding; None where there is none."""
+"""Gives alternative lists of needs and an upper bound, without rounding; one list suffices. None without a bound."""
 
 
 @record(eq=False)

@@ -1,4 +1,4 @@
-"""The result contract: for each metric a `Cost` with bounds, a status, and what it rests on."""
+"""The result of the analysis is, for each metric, a `Cost` with bounds, a status, and its assumptions."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 
 
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
-"""The least and the greatest count at sizes."""
+"""The minimum and the maximum count at sizes."""
 LeastAt = Callable[[Mapping[str, int | Fraction]], Fraction]
 Explanation = Callable[[], Recurrence | None]
-"""The recurrence with its solution and proofs; None where there is none."""
+"""The recurrence with its solution and proofs; None if there is none."""
 
 
 FEW_LINES = 64
-"""Growth of io by a recurrence takes so many lines for granted; a tall cache that has fewer has Z < FEW_LINES^2."""
+"""Growth of io by a recurrence assumes FEW_LINES lines; a tall cache with fewer lines has Z < FEW_LINES^2."""
 Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
-"""What a cost is O of under facts, by conditions, or why that is not known."""
+"""The upper growths of a cost under facts, by conditions, or the reason that they are unknown."""
 
 
 @record
 class HblTerm:
-    """In any order `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
+    """A bound for any order: `iterations` fetch Omega(iterations/(L*Z^power)) lines, at every size and Z >= L >= 1."""
 
     iterations: Poly
     power: Fraction
@@ -52,10 +52,10 @@ class HblTerm:
 
 @record(eq=False)
 class AnyScheduleBound:
-    """io of the same iterations in any order, from below: the lines `touched`, and `floors`; `at` at sizes, Z and L.
+    """A lower bound on io for any order of the iterations: the lines `touched`, and `floors`; `at` evaluates it.
 
-    Where there is `some`, at least one line is touched at all sizes. `reason` says why there are no floors; `plain` is
-    no more than `touched`, and easier to compare.
+    `at` takes sizes, Z and L. With `some`, at least one line is touched at all sizes. `reason` explains missing floors;
+    `plain` is at most `touched`, and easier to compare.
     """
 
     touched: Poly
@@ -68,10 +68,10 @@ class AnyScheduleBound:
 
 @record(eq=False)
 class TouchedRegion:
-    """A part of an array that each call touches in full, where extents are so `large` at least.
+    """A part of an array that each call touches in full, if the extents in `large` have these minimum values.
 
-    The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", what of it
-    lies on its diagonal or on that side of it.
+    The box is given by the first entry and the last one in each dimension; with `half`, "lower" or "upper", the part is
+    the half of the box on that side of its diagonal, which is included.
     """
 
     array: str
@@ -82,9 +82,9 @@ class TouchedRegion:
 
 @record(eq=False)
 class ReachedRegion:
-    """What a call of a recursion by indices reaches: of each array the first and the last entry in each dimension.
+    """The regions that a call of a recursion by indices reaches: the first and the last entry in each dimension.
 
-    `most` is what its io is at most where FEW_LINES lines fit, in its indices; None where nothing is found.
+    `most` bounds its io if FEW_LINES lines fit, in its indices; None without a bound.
     """
 
     algorithm: str
@@ -96,16 +96,16 @@ class ReachedRegion:
 class Cost:
     """One metric of one algorithm: lower <= count <= upper at every size that satisfies its `where`.
 
-    `lower` and `upper` are None exactly where the status is "unknown"; then `reason` says why and `span` where.
-    A "declared" cost rests on what `declared` names (externs, `costs` statements); it is as exact as they are.
-    `bounds` are all others: of both sides by cases of the sizes, where that reads better; upper ones under conditions
-    on the cache, which may hold together, those for large caches first; and lower ones by loops. `orders` says what it
-    is O of under facts. `orderless` bounds it from below in any order of the same iterations.
-    `ends` gives the least and the greatest count at sizes where recurrences or other metrics give them, which are
-    sharper than bounds; `least_at` gives the first alone, far sooner. `explain` gives how a recursive algorithm's
-    bounds come about, which is written when asked for, `reached` what its calls reach by indices, and `touched` what
-    they touch in full. `recursion` is what it satisfies.
-    `at_most` holds other costs that it never exceeds, `at_least` others that never exceed it: `ends_at` uses them.
+    `lower` and `upper` are None exactly if the status is "unknown"; then `reason` and `span` give the cause.
+    A "declared" cost assumes the costs of `declared` (externs, `costs` statements); it is as exact as they are.
+    `bounds` are all others: of both sides by cases of the sizes, if that reads better; upper ones under conditions on
+    the cache, which may hold together, large caches first; and lower ones by loops. `orders` gives its upper growths
+    under facts. `orderless` is a lower bound for any order of the same iterations.
+    `ends` gives the minimum and the maximum count at sizes by recurrences or other metrics, sharper than bounds;
+    `least_at` gives the minimum only, far sooner. `explain` gives the recurrence of a recursive algorithm's bounds,
+    written when asked for, `reached` the regions that its calls reach by indices, and `touched` the regions that they
+    touch in full. `recursion` is the recurrence that it satisfies.
+    `at_most` holds costs that it never exceeds, `at_least` costs that never exceed it: `ends_at` uses them.
     """
 
     metric: str
@@ -164,17 +164,17 @@ class Cost:
 
     @property
     def valued(self) -> bool:
-        """Whether it has values at sizes: a recurrence has, also without a form."""
+        """Whether it has values at sizes: a recurrence has values even without a form."""
         return self.ends is not None or (self.lower is not None and self.upper is not None)
 
     @property
     def recurrence(self) -> Recurrence | None:
-        """How a recursive algorithm's bounds come about; None where there is no recurrence."""
+        """The recurrence of the bounds of a recursive algorithm; None if there is none."""
         return None if self.explain is None else self.explain()
 
 
 def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
-    """The cost of an algorithm in a metric that is so much; `declared` names the declared costs in it."""
+    """Build the cost of an algorithm from the amount of a metric; `declared` names the declared costs in it."""
     trusted = tuple(sorted(declared))
     if isinstance(amount, UnknownAmount):
         return Cost(metric, "unknown", None, None, amount.reason, amount.span or algorithm.span, trusted)
@@ -217,9 +217,9 @@ def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction
 
 
 def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-    """The same; of bounds on a count that are no whole numbers the next ones between them, where there are some.
+    """Evaluate the sharpest bounds at a point; bounds on a count are rounded to the integers between them, if any.
 
-    Raises EvaluationError too where the bounds contradict each other: the program has no run of these sizes that ends.
+    Raises EvaluationError also if the bounds contradict each other: no run of the program at these sizes ends.
     """
     lower, upper = ends_at(cost, point)
     counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE_METRICS, "time")
@@ -235,9 +235,9 @@ def map_cost(
     upper: Callable[[Poly], Poly],
     ends: Callable[[Mapping[str, int | Fraction], tuple[Fraction, Fraction]], tuple[Fraction, Fraction]],
 ) -> Cost:
-    """Derive a cost whose bounds follow from those of another one: its forms, and its values at sizes.
+    """Derive a cost whose bounds follow from the bounds of another one: its forms, and its values at sizes.
 
-    Where bounds hold, and what they rest on, stays; what is known of growth and of the derivation does not.
+    The regions of bounds and the assumptions stay; the growth and the derivation do not.
     """
     values, least = cost.ends, cost.least_at
     return replace(
@@ -260,9 +260,9 @@ def map_cost(
 class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 
-    `parameters` are the symbols costs may hold, in the order of the algorithm, `may_vanish` those that may be 0;
-    `assumptions` the facts they rest on (`where` and `assume`), as text; `flops_by_kind` splits flops into add, mul,
-    and so on; `derivation` holds the steps; `index_range` are two indices that begin and end a range.
+    `parameters` are the symbols that costs may contain, in the order of the algorithm, `may_vanish` the symbols that
+    may be 0; `assumptions` are the facts of the costs (`where` and `assume`), as text; `flops_by_kind` splits flops
+    into add, mul, and so on; `derivation` holds the steps; `index_range` are two indices that begin and end a range.
     """
 
     algorithm: str
@@ -275,13 +275,13 @@ class Costs:
     index_range: IndexRange | None = None
 
     def tree(self, value: Poly) -> s.Expr:
-        """An expression in the algorithm's sizes."""
+        """Convert a value to an expression in the algorithm's sizes."""
         if self.index_range is not None:
             return self.index_range.tree(value, self.parameters, self.may_vanish)
         return to_tree(value, self.parameters, self.may_vanish)
 
     def text(self, value: Poly) -> Formula:
-        """An expression in the algorithm's sizes, in the language's syntax."""
+        """Format a value in the algorithm's sizes, in the language's syntax."""
         return Formula(self.tree(value))
 
     def restrict_to(self, region: Region) -> Costs:
@@ -306,7 +306,7 @@ class Costs:
 
 
 def cost_text(costs: Costs, cost: Cost) -> str:
-    """A cost that is known in one line, by its pieces."""
+    """Format a known cost in one line, by its pieces."""
     return "; ".join(
         f"{piece.where.head}{_format_piece(costs.restrict_to(piece.where), piece)}" for piece in cost.pieces
     )

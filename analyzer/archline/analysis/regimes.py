@@ -1,7 +1,7 @@
-"""From one expression with conditions on sizes in it to bounds by regimes: one for each way that they turn out.
+"""Split an expression that contains conditions on sizes into bounds by regimes: one for each outcome of the conditions.
 
-Where an integer e is at least 1, max(0, e) - max(0, e - 1) is 1, and 0 elsewhere. With such differences is written what
-branches cost that the sizes choose, and what a recursive algorithm costs those that call it.
+If an integer e is at least 1, max(0, e) - max(0, e - 1) is 1, else 0. The costs of branches that the sizes choose,
+and of recursive algorithms in their callers, contain such differences.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MIRRORED = {">=": "<=", ">": "<", "==": "=="}
 
 @record
 class _Part:
-    """Bounds where all `conditions` are at least 0, and what is known there."""
+    """Bounds under the condition that all `conditions` are at least 0, and the facts that are known there."""
 
     lower: Poly
     upper: Poly
@@ -37,25 +37,25 @@ class _Part:
 
     @property
     def condition(self) -> Poly | None:
-        """The shortest integer e of which a bound holds max(0, e) - max(0, e - 1)."""
-        found = {
+        """The shortest integer e for which a bound contains max(0, e) - max(0, e - 1)."""
+        arguments = {
             atom.argument
             for bound in (self.lower, self.upper)
             for atom in bound.atoms()
             if isinstance(atom, a.PositivePart) and self._is_plain(atom) and self._decides(bound, atom.argument)
         }
-        return min(found, key=lambda each: (len(each.key), each.key), default=None)
+        return min(arguments, key=lambda each: (len(each.key), each.key), default=None)
 
     def _is_plain(self, atom: Atom) -> bool:
-        """Whether an atom is made of sizes by adding and comparing them."""
+        """Test whether an atom is built from sizes by sums and comparisons."""
         if isinstance(atom, Symbol):
             return atom.name in self.names
         return isinstance(atom, a.PositivePart) and all(map(self._is_plain, atom.argument.atoms()))
 
     def _decides(self, bound: Poly, condition: Poly) -> bool:
-        """Whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or has fewer maxima in both parts together.
+        """Test whether a bound is c*(max(0, e) - max(0, e - 1)) and a rest, or has fewer maxima in both parts together.
 
-        max(0, e) stands for the difference where e is 1 at most.
+        max(0, e) is the difference if e is at most 1.
         """
         if _factor(bound, condition):
             return True
@@ -64,24 +64,24 @@ class _Part:
         if a.PositivePart(condition - 1) not in bound.atoms() and not self.known.facts.nonnegative(1 - condition):
             return False
         parts = (replace(self, lower=bound, upper=bound), *replace(self, lower=bound, upper=bound).split(condition))
-        whole, *found = [_maxima(each.upper) for each in parts]
-        return sum(found) < whole
+        whole, *counts = [_maxima(part.upper) for part in parts]
+        return sum(counts) < whole
 
     def split(self, condition: Poly) -> Iterator[_Part]:
-        """The part where an integer is at most 0, and where it is at least 1, as far as either can be."""
-        ways = (-condition, condition - 1)
-        known = [self.known.learn([(value,)]) for value in ways]
-        for holds, (now, value) in enumerate(zip(known, ways, strict=True)):
+        """Yield the parts where an integer is at most 0, and where it is at least 1, if they are possible."""
+        signs = (-condition, condition - 1)
+        learned = [self.known.learn([(value,)]) for value in signs]
+        for holds, (now, value) in enumerate(zip(learned, signs, strict=True)):
             if now is not None:
                 lower, upper = (
-                    now.facts.simplify(_decided(each, condition, bool(holds))) for each in (self.lower, self.upper)
+                    now.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
                 )
-                conditions = self.conditions if None in known else (*self.conditions, value)
+                conditions = self.conditions if None in learned else (*self.conditions, value)
                 yield _Part(lower, upper, now, self.names, conditions)
 
 
 def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
-    """The cost by cases, if it has none and its bounds hold conditions on the sizes, which have these names."""
+    """Split a cost by cases, if it has none and its bounds contain conditions on the sizes, which have these names."""
     if cost.by_case or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost
     pending, parts = [_Part(cost.lower, cost.upper, Knowledge(facts), names)], list[_Part]()
@@ -101,48 +101,48 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
 
 
 def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece:
-    """Make the piece of a part, where equal sizes are written as one; of the last one no conditions are written."""
+    """Make the piece of a part, with one symbol for equal sizes; the last piece has no written conditions."""
     lower, upper = part.lower, part.upper
     for value in conditions:
         alone = [name for name in part.names if value.coefficients(Symbol(name)).get(1) in (ONE, -ONE)]
         if -value in conditions and alone:
             equal = {alone[-1]: Poly.symbol(alone[-1]) - value * value.coefficients(Symbol(alone[-1]))[1]}
-            lower, upper = (part.known.facts.simplify(each.substitute(equal)) for each in (lower, upper))
+            lower, upper = (part.known.facts.simplify(bound.substitute(equal)) for bound in (lower, upper))
     written = tuple if last else partial(_written, conditions)
     return build_piece(Region(conditions, (part.known.facts,), written), lower, upper)
 
 
 def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
-    """Comparisons that say that all values are at least 0, without those that follow from the others."""
+    """Write comparisons that all values are at least 0, without comparisons that the rest imply."""
     return _written(_needed(conditions))
 
 
 def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
-    """A comparison for each of some integers that are at least 0, and one for two that are 0 together."""
-    once = [each for place, each in enumerate(conditions) if -each not in conditions[:place]]
-    return tuple(_comparison(each, "==" if -each in conditions else ">=") for each in once)
+    """Write a comparison for each integer that is at least 0, and one for two that are 0 together."""
+    once = [condition for place, condition in enumerate(conditions) if -condition not in conditions[:place]]
+    return tuple(_comparison(condition, "==" if -condition in conditions else ">=") for condition in once)
 
 
 def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
-    """The conditions, each that something is at least 0, without those that follow from the others and the facts."""
-    kept = list(dict.fromkeys(conditions))
-    for each in conditions:
-        others = [other for other in kept if other != each]
-        if each in kept and _follows(facts, others, each):
-            kept = others
-    return kept
+    """List the conditions, each that an expression is at least 0, without conditions that follow from the rest."""
+    remaining = list(dict.fromkeys(conditions))
+    for condition in conditions:
+        rest = [candidate for candidate in remaining if candidate != condition]
+        if condition in remaining and _follows(facts, rest, condition):
+            remaining = rest
+    return remaining
 
 
 def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
-    """Whether a value is at least 0 where others are."""
-    for name in sorted(value.names.union(*(each.names for each in known)) - facts.bounds.keys()):
+    """Test whether a value is at least 0 if the known values are."""
+    for name in sorted(value.names.union(*(condition.names for condition in known)) - facts.bounds.keys()):
         facts = facts.with_symbol(name)
     learned = Knowledge(facts).learn([tuple(known)])
     return learned is None or learned.facts.nonnegative(value)
 
 
 def _comparison(value: Poly, relation: str) -> s.Expr:
-    """`n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n; or an equation."""
+    """Write `n > m` for an integer n - m - 1 that is at least 0, `n <= 2*m` for 2*m - n; or an equation."""
     value = value.scaled(1 / a.compute_content(value))
     above = value.positive_terms()
     below = above - value
@@ -158,21 +158,21 @@ def _comparison(value: Poly, relation: str) -> s.Expr:
 
 
 def _maxima(value: Poly) -> int:
-    """How many terms have a maximum of sizes."""
+    """Count the terms with a maximum of sizes."""
     return sum(any(isinstance(atom, a.PositivePart) for atom, _ in monomial) for monomial in value.terms)
 
 
 def _factor(value: Poly, condition: Poly) -> Poly:
-    """The c of a value that is c*(max(0, e) - max(0, e - 1)) and a rest without them; 0 where it is no such value."""
-    above, below = (value.coefficients(a.PositivePart(each)) for each in (condition, condition - 1))
+    """Return the c of a value c*(max(0, e) - max(0, e - 1)) and a rest without them; 0 for any other value."""
+    above, below = (value.coefficients(a.PositivePart(argument)) for argument in (condition, condition - 1))
     if not a.is_integral(condition) or not {0, 1} >= set(above) | set(below) or 1 not in above or 1 not in below:
         return ZERO
     return ZERO if above[1] + below[1] else above[1]
 
 
 def _decided(value: Poly, condition: Poly, holds: bool) -> Poly:
-    """The value where an integer is at least 1, or at most 0."""
+    """Return the value where an integer is at least 1, or at most 0."""
     # A maximum inside another one may leave the larger of both.
-    for each in (condition - 1, condition):
-        value = value.with_atom(a.PositivePart(each), each if holds else ZERO)
+    for argument in (condition - 1, condition):
+        value = value.with_atom(a.PositivePart(argument), argument if holds else ZERO)
     return value

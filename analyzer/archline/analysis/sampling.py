@@ -1,4 +1,4 @@
-"""Sizes to try a claim at, where an algorithm can be run: `where` allows them, and arrays of offsets can be filled."""
+"""Find sizes for tests of claims and runs: the `where` allows them, and arrays of offsets can be filled."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ from archline.records import record
 
 MAX_WIDTH = 12
 WIDTH_OF_ONE = 40
-"""How many of the smallest values are tried of one size; of each of several at most MAX_WIDTH."""
+"""Number of smallest values that are tried of a single size; of each of several sizes at most MAX_WIDTH."""
 MAX_CANDIDATES = 20_000
 MAX_POINTS = 400
 MAX_NEAR = 200
-"""How many sizes near constants of a program are tried."""
+"""Number of sizes near constants of a program that are tried."""
 USUAL = ((8, 16, 1024), (8, 64, 2**15), (4, 4, 1), (2, 2, 1), (1, 1, 1))
 """Words of a line, sizes, and words of a cache, the usual ones first."""
 SCALES = (16, 30, 64, 100, 256, 1000, 4096, 10**4, 2**16, 10**6, 2**24, 10**8)
 
 CHECK_SCALES = (1, 2, 3, 4, 5, 6, 8, 9, 12, 16, 17, 24, 32, 33, 64, 65)
 MAX_SMALL_SIZE, MAX_SMALL_POINTS = 8, 24
-"""Short runs have sizes up to this, and so many of them are tried."""
+"""Short runs have sizes up to this, and at most this number of runs are tried."""
 MAX_FREE = 5
-"""Of so many sizes, all that are small are tried."""
+"""All small sizes are tried up to this number of sizes."""
 
 
 def points(
@@ -48,10 +48,10 @@ def points(
     branches: bool = True,
     constants: Iterable[int] = (),
 ) -> Iterator[Point]:
-    """Sizes that satisfy the `where`, more facts, and what offsets imply: all small ones, then larger and larger.
+    """Yield sizes that satisfy the `where`, more facts, and the rules of offsets: all small ones, then larger ones.
 
-    In between are sizes near the constants of the program and others. `branches`: only those at which declared costs in
-    every branch are counts.
+    In between are sizes near the constants of the program and usual sizes. With `branches` declared costs in every
+    branch are counts at the sizes.
     """
     signature = scope.module.signatures[algorithm]
     facts = (*express_facts_in_sizes(algorithm), *facts, *assumed(algorithm))
@@ -61,13 +61,16 @@ def points(
         return
     search = search_of(algorithm, scope, names, facts)
     fixed = fixed_sizes(facts)
-    given, names = {name: fixed[name] for name in names if name in fixed}, [each for each in names if each not in fixed]
+    given, names = (
+        {name: fixed[name] for name in names if name in fixed},
+        [name for name in names if name not in fixed],
+    )
     starts = [search.least.get(name, 0) for name in names]
     declared = [amount for _, amount, _ in declared_costs(scope.module, algorithm.body)]
 
     def runs(point: Point) -> bool:
-        # A negative one stops a run, or sits in a branch that these sizes may not take.
-        return not branches or all(_is_count(each, point) for each in declared)
+        # A negative cost stops a run, or is in a branch that these sizes may not take.
+        return not branches or all(_is_count(amount, point) for amount in declared)
 
     def of(drawn: Iterable[tuple[int, ...]]) -> Iterator[Point]:
         # Indices have either sign.
@@ -81,22 +84,22 @@ def points(
     few = islice(filter(search.allows, of(_small(starts))), MAX_POINTS)
     ways = [few, islice(filter(search.allows, near), MAX_NEAR), _usual(search), search.points(large)]
     if {"Z", "L"} & s.names(facts):
-        # Where facts speak of the cache, usual sizes come first; elsewhere the smallest.
+        # If facts are about the cache, usual sizes come first; else the smallest.
         ways.insert(0, ways.pop(2))
     yield from filter(runs, chain.from_iterable(ways))
 
 
 def search_of(algorithm: s.Algorithm, scope: Scope, names: Sequence[str], facts: Iterable[s.Fact]) -> SizeSearch:
-    """The search for sizes and parameters of the machine at which facts hold and arrays of offsets can be filled."""
+    """Build the search for sizes and parameters of the machine that satisfy facts and allow arrays of offsets."""
     least = {**dict.fromkeys(MACHINE_SYMBOLS, 1), **scope.module.signatures[algorithm].at_least}
     rules = [(rule.low.names | rule.high.names, rule) for rule in offsets_rules(scope)]
     return SizeSearch(names, tuple(facts), least, tests=rules)
 
 
 def _usual(search: SizeSearch) -> Iterator[Point]:
-    """Sizes near the usual ones, then small ones; around each choice one of the sizes is larger, also by 1.
+    """Yield sizes near the usual ones, then small ones; around each choice one of the sizes is larger, also by 1.
 
-    Where facts ask for one that is large, all are at last.
+    If facts require a large size, all sizes are large in the last choice.
     """
 
     def draw(
@@ -115,7 +118,7 @@ def _usual(search: SizeSearch) -> Iterator[Point]:
 
 
 def _small(starts: list[int]) -> list[tuple[int, ...]]:
-    """Every choice of small sizes, the smallest first."""
+    """List every choice of small sizes, the smallest first."""
     most = WIDTH_OF_ONE if len(starts) == 1 else MAX_WIDTH
     width = max(2, min(most, int(MAX_CANDIDATES ** (1 / max(1, len(starts))))))
     ranges = [range(start, start + width) for start in starts]
@@ -123,18 +126,18 @@ def _small(starts: list[int]) -> list[tuple[int, ...]]:
 
 
 def constants_of(*programs: s.Node) -> frozenset[int]:
-    """The integers that are written in programs."""
-    return frozenset(each.value for each in s.nodes(programs) if isinstance(each, s.Integer))
+    """Return the integers that are written in programs."""
+    return frozenset(integer.value for integer in s.nodes(programs) if isinstance(integer, s.Integer))
 
 
 def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
-    """Sizes at which a case of a program may begin: at and next to its constants, their small multiples and products.
+    """Yield sizes at which a case of a program may begin: constants and their neighbours, small multiples and products.
 
-    First one size is such and the others least, or all are alike, then each is one of the first few.
+    First one size has the value and the rest are minimal, or all are equal; then each is one of the first few values.
     """
-    own = sorted(each for each in constants if 2 < each <= SCALES[-1])
-    multiples = [each * other for each in own for other in (2, 3, *own)]
-    values = list(dict.fromkeys(each + step for group in (own, multiples) for each in group for step in (0, 1, -1)))
+    bases = sorted(constant for constant in constants if 2 < constant <= SCALES[-1])
+    multiples = [base * multiplier for base in bases for multiplier in (2, 3, *bases)]
+    values = list(dict.fromkeys(value + step for group in (bases, multiples) for value in group for step in (0, 1, -1)))
     for value in values[: MAX_NEAR // 2]:
         yield from _at_scale(starts, value)
     width = int(MAX_NEAR ** (1 / max(1, len(starts))))
@@ -142,19 +145,19 @@ def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
-    """One of the sizes large and the others least, or all alike."""
+    """Yield sizes with one large and the rest minimal, or all alike."""
     for place in range(len(starts)):
         yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
     yield tuple(max(start, scale) for start in starts)
 
 
 def assumed(algorithm: s.Algorithm) -> list[s.Fact]:
-    """What every run must satisfy besides the `where`: the body's own `assume`, not those under a branch or loop."""
+    """List the facts that every run satisfies besides the `where`: each `assume` outside of branches and loops."""
     return [fact for statement in algorithm.body if isinstance(statement, s.Assume) for fact in statement.facts]
 
 
 def _is_count(amount: s.Expr, point: Point) -> bool:
-    """Whether a declared cost is at least 0, as far as the sizes decide it."""
+    """Test whether a declared cost is at least 0; True if the sizes do not decide it."""
     try:
         return evaluate_static(amount, point) >= 0
     except EvaluationError:
@@ -163,14 +166,14 @@ def _is_count(amount: s.Expr, point: Point) -> bool:
 
 @record(eq=False)
 class OffsetsRule:
-    """A relation between the sizes of an offsets array, `low` <= `high`, without which there is no such array."""
+    """A relation between the sizes of an offsets array, `low` <= `high`, without which the array cannot exist."""
 
     array: str
     low: Poly
     high: Poly
 
     def __call__(self, point: Mapping[str, int | Fraction]) -> bool:
-        """Whether it holds at a point, as far as its sizes are given there."""
+        """Test whether it holds at a point; True if a size is missing there."""
         try:
             return evaluate(self.low, point) <= evaluate(self.high, point)
         except EvaluationError:
@@ -178,22 +181,22 @@ class OffsetsRule:
 
 
 def offsets_rules(scope: Scope) -> list[OffsetsRule]:
-    """Longest <= total <= count*longest for every offsets array, and no entries without segments to hold them."""
+    """List the rules of each offsets array: longest <= total <= count*longest, and no entries without segments."""
     restore = scope.facts.restore
     rules = []
-    for known in scope.segments.values():
-        longest = known.total if known.longest is None else known.longest
-        pairs = [(known.total, known.count * longest)]
-        if known.longest is not None and known.attained:
-            pairs.append((known.longest, known.total))
-        rules += [OffsetsRule(known.array, restore(low), restore(high)) for low, high in pairs]
+    for segments in scope.segments.values():
+        longest = segments.total if segments.longest is None else segments.longest
+        pairs = [(segments.total, segments.count * longest)]
+        if segments.longest is not None and segments.attained:
+            pairs.append((segments.longest, segments.total))
+        rules += [OffsetsRule(segments.array, restore(low), restore(high)) for low, high in pairs]
     return rules
 
 
 # Checks
 @lru_cache(maxsize=64)
 def check_sizes(module: Module, algorithm: s.Algorithm, indices: bool = True) -> tuple[Point, ...]:
-    """Sizes that the `where` allows, the smallest first; equal ones come before those that differ.
+    """List sizes that the `where` allows, the smallest first; equal ones come before different ones.
 
     With `indices` they have values of `index` parameters too; on a grid P is the product of the extents.
     """
@@ -210,25 +213,25 @@ def check_sizes(module: Module, algorithm: s.Algorithm, indices: bool = True) ->
 
 
 def grid_facts(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
-    """That the extents of the axes of a grid are integers and their product is P; none of other algorithms."""
+    """State that the extents of the axes of a grid are integers and their product is P; empty without a grid."""
     extents = [axis.extent for axis in algorithm.grid]
     whole = (s.Divides(b.number(1), extent, span=extent.span) for extent in extents)
     return (b.binary("==", b.name("P"), b.product(extents)), *whole) if extents else ()
 
 
 def small_sizes(module: Module, algorithm: s.Algorithm, indices: bool = False) -> tuple[Point, ...]:
-    """Sizes of short runs."""
+    """List the sizes of short runs."""
     every = check_sizes(module, algorithm, indices)
     small = tuple(point for point in every if max(point.values(), default=0) <= MAX_SMALL_SIZE)
     return small[:MAX_SMALL_POINTS] or every[:1]
 
 
 def _ladder(count: int) -> Iterator[tuple[int, ...]]:
-    """Sizes of one magnitude: equal, rising, falling and doubling; and one that is not of that of the others."""
+    """Yield sizes of one magnitude: equal, rising, falling and doubling; and with one size of another magnitude."""
     for scale in CHECK_SCALES:
         yield (scale,) * count
         yield tuple(scale + place for place in range(count))
         yield tuple(scale + place for place in reversed(range(count)))
         yield tuple(scale << place for place in range(count))
-    for one, others in permutations((1, *CHECK_SCALES[-6:]), 2):
-        yield from (tuple(one if each == place else others for each in range(count)) for place in range(count))
+    for single, rest in permutations((1, *CHECK_SCALES[-6:]), 2):
+        yield from (tuple(single if position == place else rest for position in range(count)) for place in range(count))

@@ -1,4 +1,4 @@
-"""Upper bounds at many points at once: the least of the regimes that hold at each, exact, in numpy arrays."""
+"""Evaluate bounds at many points in numpy arrays: exactly, by the best regime that holds at each point."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from archline.language import syntax as s
 from archline.language.metrics import WHOLE_METRICS
 
 CHUNK = 2**14
-"""So many points at a time keep what is computed in a processor's own cache."""
+"""Number of points whose values fit in a processor's cache, and that are evaluated together."""
 
 
 class NoBoundError(EvaluationError):
-    """There is no bound at a point, the one at `place`."""
+    """The point at `place` has no bound."""
 
     def __init__(self, reason: str, place: int) -> None:
         super().__init__(reason)
@@ -29,16 +29,16 @@ class NoBoundError(EvaluationError):
 
 
 def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
-    """The upper bound at points, given by an array for each name: the least of those whose conditions hold.
+    """Evaluate the upper bound at points, given by an array for each name: the minimum of the regimes that hold.
 
-    Those of counts are rounded down, others up. int64 where that holds all of them, else integers of
-    Python. Points without a bound are marked as `missing`; without such marks they raise NoBoundError.
+    Bounds on counts are rounded down, others up. The result is int64 if all bounds fit, else integers of Python. Points
+    without a bound are marked as `missing`; without such marks they raise NoBoundError.
     """
     return _at(cost, points, length, missing, _least)
 
 
 def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
-    """The lower bound at points, as `upper_at` gives the upper one; rounded up where the cost counts."""
+    """Evaluate the lower bound at points, as `upper_at` the upper one; rounded up if the cost counts."""
     return _at(cost, points, length, missing, _greatest)
 
 
@@ -59,17 +59,17 @@ def _at(
         if missing is not None and marks is not None:
             missing[chosen] |= marks
     kind = np.int64 if all(part.dtype == np.int64 for part in parts) else object
-    found = np.zeros(length, kind)
+    result = np.zeros(length, kind)
     if parts:
-        found[order] = np.concatenate(parts)
-    return found
+        result[order] = np.concatenate(parts)
+    return result
 
 
 def _by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
-    """The places of the points, those with small numbers first."""
+    """Return the indices of the points, points with small numbers first."""
     digits = np.zeros(length, np.uint16)
     for name, values in points.items():
-        # Conditions compare with Z, which multiplies nothing.
+        # Z occurs only in comparisons of conditions, not in products.
         if name != "Z":
             digits += _digits(values)
     return np.argsort(digits, kind="stable")
@@ -86,7 +86,7 @@ def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> 
     if not cost.plans:
         return _least_of_related(cost, vectors, length, missing)
     best = np.zeros(length, np.int64)
-    found = np.zeros(length, bool)
+    has_bound = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
     for plan in (plan for plan in cost.plans if plan.shown != "growth"):
         fits = np.ones(length, bool)
@@ -96,40 +96,40 @@ def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> 
             fits &= rooms[need]
         if fits.any():
             bound = _known(vectors.floor(plan.value), fits, missing)
-            better = fits & (~found | (bound < best)) if found.any() else fits
+            better = fits & (~has_bound | (bound < best)) if has_bound.any() else fits
             if better.any():
                 best = np.where(better, bound, best)
-            found |= fits
-    if not found.all():
-        _lack(~found, "no regime holds", missing)
+            has_bound |= fits
+    if not has_bound.all():
+        _lack(~has_bound, "no regime holds", missing)
     return measure_column(best).values
 
 
 def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
-    """The upper bound, or the least of the costs that it never exceeds where that is smaller."""
+    """Evaluate the upper bound, or the minimum of the costs that it never exceeds if that is smaller."""
     assert cost.upper is not None
     best = _rounded(cost.upper, not _counts(cost), vectors, length, missing)
-    for other in cost.at_most:
-        if other.upper is not None and vectors.has_values_for(other.upper):
-            # It may have no value at one of the points.
+    for limit in cost.at_most:
+        if limit.upper is not None and vectors.has_values_for(limit.upper):
+            # The other cost may lack a value at one of the points.
             with suppress(EvaluationError):
-                best = np.minimum(best, _least_of_related(other, vectors, length))
+                best = np.minimum(best, _least_of_related(limit, vectors, length))
     return best
 
 
 def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
-    """The lower bound, or the greatest of the costs that never exceed it where that is larger."""
+    """Evaluate the lower bound, or the maximum of the costs that never exceed it if that is larger."""
     assert cost.lower is not None
     best = _rounded(cost.lower, _counts(cost), vectors, length, missing)
-    for other in cost.at_least:
-        if other.lower is not None and vectors.has_values_for(other.lower):
+    for limit in cost.at_least:
+        if limit.lower is not None and vectors.has_values_for(limit.lower):
             with suppress(EvaluationError):
-                best = np.maximum(best, _greatest(other, vectors, length))
+                best = np.maximum(best, _greatest(limit, vectors, length))
     return best
 
 
 def _counts(cost: Cost) -> bool:
-    """Whether a count lies between its bounds, which may be no whole numbers."""
+    """Test whether a count lies between its bounds, which may be fractions."""
     return cost.metric in WHOLE_METRICS and cost.status == "bounded"
 
 
@@ -139,7 +139,7 @@ def _rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Mark
 
 
 def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
-    """A fact that is false at a point, and the place of that point."""
+    """Find a fact that is false at a point, and the index of that point; None if all hold."""
     for fact in facts:
         names = s.names(fact)
         if not names <= points.keys() or not length:
@@ -151,7 +151,7 @@ def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int)
 
 
 def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
-    """At which points a fact is false, whose names are exactly those of the points."""
+    """Mark the points at which a fact is false; their names must be exactly those of the fact."""
     match fact:
         case s.Binary(op=op, left=first, right=second) if op in _SIGNS:
             left, right = _polynomial(first), _polynomial(second)
@@ -164,7 +164,7 @@ def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Mark
                 by = vectors.floor(left).values
                 return np.asarray((by == 0) | (vectors.floor(right).values % np.where(by == 0, 1, by) != 0))
         case _:
-            # Others are decided one by one.
+            # Other facts are decided point by point.
             pass
     rows = list(zip(*(values.tolist() for values in points.values()), strict=True)) or [()] * length
     false = {row for row in set(rows) if evaluate_fact(fact, dict(zip(points, row, strict=True))) is False}
@@ -182,7 +182,7 @@ _SIGNS: Mapping[str, Callable[[Integers], Marks]] = {
 
 
 def _polynomial(expr: s.Expr) -> Poly | None:
-    """A sum of products of names and integers; None for what is more than that."""
+    """Convert an expression to a sum of products of names and integers; None for any other operation."""
     match expr:
         case s.Integer(value=value):
             return Poly.constant(value)
@@ -201,7 +201,7 @@ def _polynomial(expr: s.Expr) -> Poly | None:
 
 
 def _known(values: Column, needed: Marks, missing: Marks | None = None) -> Integers:
-    """The values; one that is needed and has none is marked as missing. Raises NoBoundError without such marks."""
+    """Return the values; a needed one without a value is marked as `missing`. Raises NoBoundError without marks."""
     if values.missing is not None and (values.missing & needed).any():
         _lack(values.missing & needed, "the bound has no exact value", missing)
     return values.values

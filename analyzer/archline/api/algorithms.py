@@ -1,4 +1,4 @@
-"""Algorithms as Python sees them: an `Algorithm` derives its costs, runs, claims and estimates energy."""
+"""Represent an algorithm in Python: an `Algorithm` derives its costs, runs, claims and estimates energy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
 
     @property
     def doc(self) -> str | None:
-        """Its docstring."""
+        """The docstring of the algorithm."""
         return self.node.doc
 
     if TYPE_CHECKING:
@@ -48,17 +48,17 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         timeout: float = TIMEOUT,
         **arguments: Any,
     ) -> Run:
-        """Run it on data: numpy arrays (or nested lists) and numbers by parameter name; the arrays stay as they are.
+        """Run the algorithm on numpy arrays (or nested lists) and numbers by parameter name; arrays are not changed.
 
-        Where only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names
-        are not free here, such as a parameter called `cache`. io and write-backs are counted where a cache is given.
+        If only sizes are given (`n=64`), the data is generated from `seed`. `given` takes arguments whose names are
+        keywords here, such as a parameter called `cache`. io and write-backs are counted if a cache is given.
         `compiled` forces or forbids compilation.
 
         Algorithms on a grid run on simulated processors, or with `engine="mpi"` on ranks of MPI, which are started here
-        unless this process is one; after waiting for `timeout` seconds a rank makes sure that not all wait.
+        unless this process is one; after waiting for `timeout` seconds a rank checks that not all ranks wait.
 
-        Raises ArchlineError for wrong arguments, for what certainly fails, as `cost` does, and for what goes wrong in
-        the run (a race, a subscript out of bounds, a broken fact, a deadlock).
+        Raises ArchlineError for wrong arguments, for certain failures, as `cost` does, and for faults in the run (a
+        race, a subscript out of bounds, a broken fact, a deadlock).
         """
         self.refuse_certain_failures()
         values = {**(given or {}), **arguments}
@@ -68,7 +68,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         return run(self, values, read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
-        """Whether sizes are given, and none of the data that the algorithm takes."""
+        """Test whether sizes are given, and none of the data that the algorithm takes."""
         sizes = {*self.sizes, *self.signature.indices}
         data = {*self.parameters} - sizes
         if self.node.grid:
@@ -80,13 +80,13 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
 
     @property
     def page(self) -> Document:
-        """What notebooks show."""
+        """The declaration, which notebooks show."""
         return declaration(self.node, self.signature)
 
 
 def algorithm(target: str) -> Algorithm:
-    """The algorithm that a target names: `dense.matmul::matmul_basic`, or the only one of a file.
+    """Return the algorithm that a target names: `dense.matmul::matmul_basic`, or the only one of a file.
 
-    Raises ArchlineError (AL109 where there is none, AL410 where several would do).
+    Raises ArchlineError (AL109 if there is none, AL410 if there are several).
     """
     return Algorithm.named(target)

@@ -1,4 +1,4 @@
-"""Checks targets: several at a time, in processes of their own; what the cache has is not decided again."""
+"""Check targets, several at a time in processes of their own; cached outcomes are not decided again."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from archline.api.modules import Module
 
 Outcome = CheckView | tuple[Diagnostic, ...]
-"""What a target ensures, or why it cannot be checked."""
+"""The promises of a target, or the diagnostics by which it cannot be checked."""
 
 
 @record
 class Task:
-    """A target to check, under further facts, with the certificates of growth that holds or without.
+    """A target to check, under further facts, with or without the certificates of growth that holds.
 
-    An algorithm takes those facts that are about its sizes alone. `source` is the program itself where it was read from
-    standard input; its outcome is not cached. Each algorithm has so many seconds of processor time, and the claims of
-    the file; 0 for as many as it takes.
+    An algorithm takes the facts that are about its sizes only. `source` is the program itself if it was read from
+    standard input; its outcome is not cached. Each algorithm, and the claims of the file, have `seconds` of processor
+    time; 0 means unlimited.
     """
 
     target: str
@@ -50,14 +50,14 @@ class Task:
 
     @property
     def asked(self) -> object:
-        """What its outcome is kept for."""
+        """The key of the cache for its outcome."""
         return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
 
 def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
-    """The outcome of each task, in order, by so many processes (None: one a processor).
+    """Return the outcome of each task, in order, by `jobs` processes (None: one a processor).
 
-    `cached`: outcomes are read from the user's cache where it has them, and written there.
+    With `cached` outcomes are read from the user's cache if it has them, and written to it.
     """
 
     def asked(task: Task) -> object:
@@ -67,12 +67,12 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
-    """Raise ArchlineError (AL201) for a fact that is about the sizes of no algorithm and of no claim."""
-    assumed = [each.assumptions for view in views for each in view.algorithms]
-    assumed += [each.assumptions for view in views for each in view.claims]
-    taken, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
-    left = tuple(each for each in facts if format_fact(each) not in taken)
-    for module in (_module(each)[0] for each in tasks):
+    """Raise ArchlineError (AL201) for a fact about sizes that no algorithm and no claim has."""
+    assumed = [algorithm.assumptions for view in views for algorithm in view.algorithms]
+    assumed += [claim.assumptions for view in views for claim in view.claims]
+    assumptions, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
+    left = tuple(fact for fact in facts if format_fact(fact) not in assumptions)
+    for module in (_module(task)[0] for task in tasks):
         for name in module:
             module[name].assuming(left)
 
@@ -80,7 +80,7 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
 def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> None:
     """Raise ArchlineError (AL401) for a fact of the project about a size that no target and no program of it has."""
     facts = parse_facts(project.facts, "where") if project.facts else ()
-    # Those of the cache are meant for claims about `io` of any program; P and K for programs on grids alone.
+    # Z and L are meant for claims about `io` of any program; P and K only for programs on grids.
     spans, names = {name: fact.span for fact in facts for name in s.names(fact) - {"Z", "L"}}, set[str]()
     for path in chain(map(Path, targets), project.programs):
         if spans.keys() <= names:
@@ -97,10 +97,10 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
 
 
 def _decided(task: Task) -> CheckView:
-    """What a target ensures, with the errors of its algorithms. Raises ArchlineError for a target without any."""
+    """Check a target, with the errors of its algorithms. Raises ArchlineError for a target without any result."""
     module, name = _module(task)
     names = list(module) if name is None else [name]
-    subjects = [module[each].assuming(task.where, fitting=True) for each in names]
+    subjects = [module[name_of_algorithm].assuming(task.where, fitting=True) for name_of_algorithm in names]
     checked, defects, errors = list[CheckedAlgorithm](), list[str](), list[Diagnostic]()
     for subject in subjects:
         with note_defects(defects, f"`{subject.name}`"), _noting_errors(errors):
@@ -120,7 +120,7 @@ def _decided(task: Task) -> CheckView:
 
 @contextmanager
 def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
-    """Collect the errors of one algorithm, which leave the answers about the others as they are."""
+    """Collect the errors of one algorithm, so that the answers about the rest are kept."""
     try:
         yield
     except ArchlineError as problem:
@@ -128,7 +128,7 @@ def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
 
 
 def _module(task: Task) -> tuple[Module, str | None]:
-    """The module of a task, and the algorithm where its target names one."""
+    """Return the module of a task, and the algorithm if its target names one."""
     from archline.api.modules import Module, loads
     from archline.language import syntax_rules
     from archline.language.diagnostics import error
@@ -143,8 +143,8 @@ def _module(task: Task) -> tuple[Module, str | None]:
 
 
 def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, ...]:
-    """The verdicts on the claims of a file; what decides them is imported where there are some."""
-    if not any(isinstance(each, s.Claim) for each in module.module.program.items):
+    """Return the verdicts on the claims of a file; the modules that decide them are imported only for claims."""
+    if not any(isinstance(item, s.Claim) for item in module.module.program.items):
         return ()
     from archline.api.claims import claims
 
@@ -152,9 +152,9 @@ def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, .
 
 
 def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
-    """The contracts of an algorithm; where one holds, a run that stops is looked for.
+    """Return the contracts of an algorithm; if one holds, a run that stops is searched for.
 
-    Raises ArchlineError for what certainly fails, as `cost` does, on grids of up to LARGEST processors.
+    Raises ArchlineError for certain failures, as `cost` does, on grids of up to LARGEST processors.
     """
     from archline.costs.trials import LARGEST, find_stopping_run
 
@@ -163,20 +163,20 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     if messages is not None and messages.failure is not None:
         raise ArchlineError([messages.failure])
     report = subject.report()
-    contracts = tuple(contract(each, task.certificates) for each in report.ensures)
-    holds = any(each.outcome == "holds" for each in contracts)
-    found = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
-    stopped = None if found is None else StoppedRun.of(*found)
+    contracts = tuple(contract(verdict, task.certificates) for verdict in report.ensures)
+    holds = any(claim.outcome == "holds" for claim in contracts)
+    stop = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
+    stopped = None if stop is None else StoppedRun.of(*stop)
     assumptions = (*map(format_fact, subject.further_facts), *report.needed)
     warnings = unset_findings(*subject.executed)
     return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings)
 
 
 def _view(data: Any) -> CheckView:
-    """What was decided, from JSON. Raises LookupError, TypeError or AttributeError where it is nothing of the kind."""
+    """Read a view from JSON. Raises LookupError, TypeError or AttributeError for anything else."""
     ignored = (
-        Suppression(**{**each, "codes": tuple(each["codes"]), "claims": tuple(each["claims"])})
-        for each in data["suppressions"]
+        Suppression(**{**suppression, "codes": tuple(suppression["codes"]), "claims": tuple(suppression["claims"])})
+        for suppression in data["suppressions"]
     )
     return CheckView(
         data["target"],
@@ -189,10 +189,10 @@ def _view(data: Any) -> CheckView:
 
 def _kept_group(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
-    found = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
-    warnings = tuple(CheckFinding(**{**kept, "place": SourcePlace(**kept["place"])}) for kept in data["warnings"])
+    stopped = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
+    warnings = tuple(CheckFinding(**{**item, "place": SourcePlace(**item["place"])}) for item in data["warnings"])
     contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
-    return CheckedAlgorithm(data["name"], contracts, found, data["messages"], assumptions, warnings)
+    return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings)
 
 
 def _kept(data: Any) -> Contract:

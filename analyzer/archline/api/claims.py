@@ -20,25 +20,25 @@ def claims(
     certificates: bool = False,
     seconds: int = 0,
 ) -> tuple[Contract, ...]:
-    """The verdicts on the claims of a file, in order, each in so many seconds (0: as long as it takes).
+    """Return the verdicts on the claims of a file, in order; each takes at most `seconds` (0: no limit).
 
     Raises ArchlineError (AL45x) for machines and models that are unknown or do not fit.
     """
-    known, found = ClaimedAlgorithms(module), list[Contract]()
-    for each in module.program.items:
-        if isinstance(each, s.Claim):
+    algorithms, contracts = ClaimedAlgorithms(module), list[Contract]()
+    for item in module.program.items:
+        if isinstance(item, s.Claim):
             set_time_limit(seconds)
-            with note_defects(defects, f"`{format_claim(each)}`"):
-                found.append(_contract(each, known, where, certificates))
-    return tuple(found)
+            with note_defects(defects, f"`{format_claim(item)}`"):
+                contracts.append(_contract(item, algorithms, where, certificates))
+    return tuple(contracts)
 
 
-def _contract(claim: s.Claim, known: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
+def _contract(claim: s.Claim, algorithms: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
     more = parse_facts(where, "where") if where else ()
-    about = ClaimOfCosts(claim, known, more)
-    found = about.decided()
-    shown = [each.certificate for each in about.proofs] if certificates and found.outcome == "holds" else []
+    about = ClaimOfCosts(claim, algorithms, more)
+    verdict = about.decided()
+    shown = [proof.certificate for proof in about.proofs] if certificates and verdict.outcome == "holds" else []
     return Contract(
-        format_claim(claim), found.outcome, found.reason, found.point, SourcePlace.of(claim.span), tuple(shown),
-        found.bounds, assumptions=tuple(about.assumed),
+        format_claim(claim), verdict.outcome, verdict.reason, verdict.point, SourcePlace.of(claim.span), tuple(shown),
+        verdict.bounds, assumptions=tuple(about.assumed),
     )  # fmt: skip

@@ -1,4 +1,4 @@
-"""Compare the costs of algorithms: growth, verdicts at sizes on machines, and where the smaller one changes."""
+"""Compare the costs of algorithms: growth, verdicts at sizes on machines, and the crossovers."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ class Compared(WithPage):
 
     @property
     def growth(self) -> Mapping[str, GrowthRelation]:
-        """The relation of each metric and term of the first two."""
+        """The relation of each metric and term of the first two algorithms."""
         return next(iter(self.result.growth.values()))
 
     @property
     def crossovers(self) -> tuple[Crossover, ...]:
-        """Where the lesser changes along the sweep."""
+        """The ranges of the sweep in which the smaller cost changes."""
         return self.result.crossovers
 
     def save(self, path: str | Path) -> None:
@@ -65,7 +65,7 @@ class Compared(WithPage):
 
     @property
     def page(self) -> Document:
-        """What notebooks show."""
+        """The page that notebooks show."""
         return document(self.result)
 
 
@@ -84,19 +84,19 @@ def compare(
 ) -> Compared:
     """Compare two algorithms or more, or formulas: their growth, and on machines their energy at sizes.
 
-    `by` is energy, time, power, energy_delay or bytes; if it is not given, energy, or time where a machine has no
-    energy for the model. `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, what the bounds leave open
-    is decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes those whose names are not free here.
+    `by` is energy, time, power, energy_delay or bytes; by default energy, or time if a machine has no energy for the
+    model. `sweep` is such as "n=m=p=64..8192", by doubling. With `execute`, comparisons that the bounds leave open are
+    decided by runs on generated data. Sizes are keywords (`n=64`); `at` takes sizes whose names are keywords here.
     Raises ArchlineError for unknown names and wrong sizes.
     """
     names = [machine] if isinstance(machine, str | Machine) else machine
-    machines = [adjust_machine(each) for each in names]
+    machines = [adjust_machine(name) for name in names]
     settings = Settings.from_python(cache, seed=seed)
     swept = None if sweep is None else SizeSweep.read(sweep)
-    given = merge_sizes(at, sizes)
-    subjects = [make_subject(each, where) for each in targets]
+    point = merge_sizes(at, sizes)
+    subjects = [make_subject(target, where) for target in targets]
     return Compared(
         compare_subjects(
-            subjects, machines, None if model is None else model_of(model), by, given, swept, settings, execute, where
+            subjects, machines, None if model is None else model_of(model), by, point, swept, settings, execute, where
         )
     )

@@ -1,4 +1,4 @@
-"""`[tool.archline]` in `pyproject.toml`: what a project's commands take where the command line does not say it."""
+"""Read the table `[tool.archline]` in `pyproject.toml`: settings for options that the command line leaves out."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ CONFIGURATION = Rule(
 
 @record
 class Configuration:
-    """What a project's file, its `source`, says: empty texts and no entries where it says nothing.
+    """The configuration of a project from a file, its `source`; texts and lists are empty by default.
 
-    `root` is the folder of the repository, or of the file where there is none; the paths that tools take start there.
+    `root` is the folder of the repository, or else of the file; the paths that tools take start there.
     """
 
     root: Path
@@ -68,11 +68,11 @@ class Configuration:
 
     @property
     def folder(self) -> Path:
-        """That of the file; the root where there is none."""
+        """The folder of the file; the root if there is none."""
         return self.root if self.source is None else Path(self.source.path).resolve().parent
 
     def excludes(self, path: Path) -> bool:
-        """Whether a file, found in a folder, is left out: by a name of the path below the project, or by the path."""
+        """Test whether a file in a folder is left out: by a name of its path below the project, or by the path."""
         whole = path.resolve()
         below = whole.relative_to(self.folder) if whole.is_relative_to(self.folder) else whole
         names = (*below.parts, *(Path(*below.parts[:count]).as_posix() for count in range(1, len(below.parts) + 1)))
@@ -80,7 +80,7 @@ class Configuration:
 
     @property
     def programs(self) -> Iterator[Path]:
-        """Every program of its paths, or of its folder where it has none, that is not excluded."""
+        """Every program of its paths, or else of its folder, that is not excluded."""
         for root in map(Path, self.paths or [self.folder]):
             files = [root] if root.is_file() else sorted(root.rglob("*.algo"))
             yield from (file for file in files if not self.excludes(file))
@@ -99,7 +99,7 @@ class Configuration:
 
     @property
     def facts(self) -> str:
-        """What `where` says in all."""
+        """The facts of `where`, joined."""
         return BETWEEN.join(self.where)
 
     def placed(self, problem: Diagnostic) -> Diagnostic:
@@ -110,8 +110,8 @@ class Configuration:
         place = None if self.source is None else _place(self.source, "where")
         if span is None or place is None or span.source.text != self.facts:
             return problem
-        column, each = span.column, iter(self.where)
-        while column > len(text := next(each)) + 1:
+        column, texts = span.column, iter(self.where)
+        while column > len(text := next(texts)) + 1:
             column -= len(text + BETWEEN)
         for line, written in enumerate(place.source.lines[place.line - 1 :], place.line):
             for start in (written.find(f"{quote}{text}{quote}") + 1 for quote in "\"'"):
@@ -131,25 +131,25 @@ READERS = {
     "machine": "energy.machine_files.machine",
     "model": "energy.models.model",
 }
-"""What reads the texts of some keys, of which a value may be none that it takes."""
+"""The readers of the texts of some keys, which raise errors for invalid values."""
 PATHS = ("paths", "baseline")
 """Keys whose values are paths from the folder of the file."""
 
 
 def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
-    """The configuration of the file `config`, else of the nearest `pyproject.toml` with a `[tool.archline]` above.
+    """Read the configuration of the file `config`, else of the nearest `pyproject.toml` with a `[tool.archline]` above.
 
-    Raises ArchlineError (AL440) for what cannot be read, unknown keys, and values of another kind.
+    Raises ArchlineError (AL440) for unreadable files, unknown keys, and values of another kind.
     """
     here = Path.cwd()
     if isolated:
         return Configuration(_repository(here) or here)
-    candidates = [Path(config)] if config is not None else [each / NAME for each in (here, *here.parents)]
+    candidates = [Path(config)] if config is not None else [folder / NAME for folder in (here, *here.parents)]
     for file in candidates:
         if config is None and not file.is_file():
             continue
         source = _source(file)
-        # Most projects have none, and need no parser of TOML for that.
+        # Most files have no such table, and are not parsed as TOML.
         table = _table(source) if config is not None or "archline" in source.text else None
         if table is not None:
             return _configuration(table, source, file.resolve())
@@ -157,35 +157,35 @@ def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
 
 
 def _repository(folder: Path) -> Path | None:
-    """The nearest folder above that git knows."""
-    return next((each for each in (folder, *folder.parents) if (each / ".git").exists()), None)
+    """Return the nearest folder above that is a repository of git."""
+    return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), None)
 
 
 def _source(file: Path) -> Source:
     try:
         return read_source(file)
     except ArchlineError as problem:
-        raise ArchlineError([replace(each, rule=CONFIGURATION) for each in problem.diagnostics]) from None
+        raise ArchlineError([replace(diagnostic, rule=CONFIGURATION) for diagnostic in problem.diagnostics]) from None
 
 
 def _table(source: Source) -> Mapping[str, Any] | None:
-    """The table `[tool.archline]`, or None."""
+    """Return the table `[tool.archline]`, or None."""
     from archline.language.toml import parse_toml
 
     tool = parse_toml(source, CONFIGURATION).get("tool")
-    found = tool.get("archline") if isinstance(tool, dict) else None
-    if found is not None and not isinstance(found, dict):
+    table = tool.get("archline") if isinstance(tool, dict) else None
+    if table is not None and not isinstance(table, dict):
         raise error(CONFIGURATION, "`archline` in `[tool]` is not a table", path=source.path)
-    return found
+    return table
 
 
 def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
-    known = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "source")]
+    keys = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "source")]
     problems: list[Diagnostic] = []
     values: dict[str, Any] = {}
     for key, value in table.items():
-        if key not in known:
-            hint = did_you_mean(key, known) or f"the keys are {', '.join(known)}"
+        if key not in keys:
+            hint = did_you_mean(key, keys) or f"the keys are {', '.join(keys)}"
             problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _place(source, key), hint=hint))
         elif (texts := _texts(key, value)) is None:
             kind = "a string, or a list of strings" if key in LISTS else "a string"
@@ -194,23 +194,23 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             if key == "paths" and not texts:
                 problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="leave it out"))
             if key in PATHS:
-                texts = tuple(relative(str(file.parent / each)) for each in texts)
+                texts = tuple(relative(str(file.parent / text)) for text in texts)
             elif key == "machine":
-                texts = tuple(relative(str(file.parent / each)) if each.endswith(".toml") else each for each in texts)
+                texts = tuple(relative(str(file.parent / text)) if text.endswith(".toml") else text for text in texts)
             values[key] = texts if key in LISTS else texts[0]
             problems += chain.from_iterable(_value_problems(key, text, _place(source, key)) for text in texts)
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
             problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
-    found = Configuration(_repository(file.parent) or file.parent, source, **values)
+    configuration = Configuration(_repository(file.parent) or file.parent, source, **values)
     try:
-        parse_facts(found.facts or "0 <= 0", "where")
+        parse_facts(configuration.facts or "0 <= 0", "where")
     except ArchlineError as problem:
-        problems += map(found.placed, problem.diagnostics)
+        problems += map(configuration.placed, problem.diagnostics)
     if problems:
         raise ArchlineError(problems)
-    return found
+    return configuration
 
 
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
@@ -227,24 +227,24 @@ def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnos
 
 
 def unknown_codes(codes: Sequence[str]) -> list[str]:
-    """Those with which the code of no finding starts."""
+    """Return the codes with which the code of no finding starts."""
     from archline.report.findings import RULES
 
-    return [code for code in codes if not any(known.startswith(code) for known in RULES)]
+    return [code for code in codes if not any(rule.startswith(code) for rule in RULES)]
 
 
 def _texts(key: str, value: object) -> tuple[str, ...] | None:
-    """The texts of a value; None where it is of another kind."""
+    """Return the texts of a value; None if it is of another kind."""
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list) and key in LISTS and all(isinstance(each, str) for each in value):
+    if isinstance(value, list) and key in LISTS and all(isinstance(item, str) for item in value):
         return tuple(value)
     return None
 
 
 def _place(source: Source, key: str) -> Span | None:
-    """Where the value of a key of the table stands."""
-    # Most files are right, and need no places.
+    """Return the place of the value of a key of the table."""
+    # Most files have no mistakes, and need no places.
     from archline.language.toml import TomlPositions
 
     return TomlPositions(source).span(("tool", "archline", key))

@@ -1,4 +1,4 @@
-"""Derived costs as Python sees them: a `CostReport` has a `Metric` for each cost."""
+"""Represent derived costs in Python: a `CostReport` has a `Metric` for each cost."""
 
 from __future__ import annotations
 
@@ -48,30 +48,30 @@ class CostReport(DerivedCosts, WithPage):
 
     @property
     def words(self) -> Metric:
-        """Words along the longest path through the processors of a grid; between nodes, where there are two levels."""
+        """Words along the longest path through the processors of a grid; between nodes, if there are two levels."""
         return self["words"]
 
     @property
     def messages(self) -> Metric:
-        """Messages along the longest path, likewise."""
+        """Messages along the longest path; between nodes, if there are two levels."""
         return self["messages"]
 
     @property
     def memory(self) -> Metric:
-        """The most words of local arrays that a processor of a grid has at once."""
+        """The maximum number of words of local arrays that a processor of a grid has at a time."""
         return self["memory"]
 
     def time(self, processors: int | str = "P") -> Metric:
-        """The time on P processors, between max(span, work/P) and span + work/P (Brent's theorem).
+        """Return the time on P processors, between max(span, work/P) and span + work/P (Brent's theorem).
 
         `processors` is a number, "P", or the name of a size. Raises ArchlineError (AL401, AL406) for others.
         """
         return Metric(self, self.time_on(processors))
 
     def io_on(self, processors: int | str = "P") -> Metric:
-        """Lines fetched into the caches of P processors together, at most P times those of one.
+        """Return the lines fetched into the caches of P processors together, at most P times those of one.
 
-        It holds where every processor keeps the serial order. Raises ArchlineError (AL401, AL406) as `time` does.
+        The bound holds if every processor keeps the serial order. Raises ArchlineError (AL401, AL406) as `time` does.
         """
         return Metric(self, self.misses_on(processors))
 
@@ -88,9 +88,9 @@ class CostReport(DerivedCosts, WithPage):
         return make_symbols({name: self.names.least(name) for name in self.names.all})
 
     def path_table(self, at: Point | None = None, *, everywhere: bool = False) -> PathTable:
-        """What each statement adds to the longest paths of an algorithm on a grid; at a point, its values there.
+        """Return the costs of each statement on the longest paths of an algorithm on a grid; at a point, their values.
 
-        `everywhere` gives forms for all sizes, else they may be for several processors along each axis.
+        With `everywhere` forms are for all sizes, else they may be for several processors along each axis.
         """
         if at is not None and "K" in at and self.longest is None:
             return self.with_longest.path_table(at, everywhere=everywhere)
@@ -99,29 +99,29 @@ class CostReport(DerivedCosts, WithPage):
         return PathTable(cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
-        """What the reports show, at a point; the time and io on so many processors too, where some are given."""
+        """Return the view that the reports show, at a point, with the time and io on `processors` if given."""
         return page_view(self, at, processors, without_io)
 
     def lower_bounds(
         self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number
     ) -> CommunicationView | None:
-        """The lower bounds on words and messages for the problem that an algorithm on a grid solves.
+        """Return the lower bounds on words and messages for the problem that an algorithm on a grid solves.
 
-        With sizes they have values. None where the problem is not known (`problem` of `cost` names it); no bounds in it
-        where the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
+        With sizes they have values. None if the problem is not known (`problem` of `cost` names it); without bounds if
+        the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
-        given = merge_sizes(sizes, named)
-        return communication_view(self, self.point_of_run(given, self.names.sizes) if given else None)
+        point = merge_sizes(sizes, named)
+        return communication_view(self, self.point_of_run(point, self.names.sizes) if point else None)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
-        """Exact counts of LRU misses in lines of so many words: in sizes, or at a point, where Z bounds io too.
+        """Return exact counts of LRU misses in lines of `line` words: in sizes, or at a point, where Z bounds io too.
 
-        Needs the extra `isl`. Counting that takes longer is given up. Raises ArchlineError (AL411, AL417).
+        Needs the extra `isl`. Counting stops after `seconds`, without counts. Raises ArchlineError (AL411, AL417).
         """
         return lru_view(self.module, self.node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
-        """The derivation of a metric, step by step; on a grid what each statement adds to the longest path."""
+        """Explain the derivation of a metric, step by step; on a grid by the statements on the longest path."""
         if self.on_grid:
             return steps_text(self.path_table(), (metric,), width)
 
@@ -135,12 +135,12 @@ class CostReport(DerivedCosts, WithPage):
         return (Metric(self, cost) for cost in self.costs)
 
     def __repr__(self) -> str:
-        return f"<costs of {self.name}: {', '.join(f'{each.name} {each.text}' for each in self)}>"
+        return f"<costs of {self.name}: {', '.join(f'{metric.name} {metric.text}' for metric in self)}>"
 
     def __str__(self) -> str:
         return first_page(self.view(), 100)
 
     @property
     def page(self) -> Document:
-        """What notebooks show."""
+        """The page that notebooks show."""
         return document(self.view())

@@ -35,14 +35,14 @@ Ends_ = Fraction | tuple[Fraction, Fraction]
 
 @record(eq=False)
 class Energy(WithPage):
-    """An energy: `str()` shows it; numbers are exact, pairs of bounds where inputs are only bounded."""
+    """An energy: `str()` shows it; numbers are exact, pairs of bounds if inputs are only bounded."""
 
     result: EnergyResult
     subject: Subject
 
     @property
     def total(self) -> Ends_ | None:
-        """The energy in joules; None where the machine allows none, or without sizes."""
+        """The energy in joules; None if the machine lacks quantities, or without sizes."""
         return self._value("energy")
 
     @property
@@ -68,46 +68,46 @@ class Energy(WithPage):
 
     @property
     def lower_bound(self) -> Fraction | None:
-        """The energy in joules of any algorithm of the same problem with the same memory and processors, at least.
+        """The minimum energy in joules of any algorithm of the same problem with the same memory and processors.
 
-        By lower bounds on communication; None where the problem is not known, or the model not one of a grid.
+        It follows from lower bounds on communication; None if the problem is unknown, or the model not one of a grid.
         """
         floor = self.result.floor
         return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
 
     def _value(self, quantity: str) -> Ends_ | None:
         estimate = self.result.estimate
-        found = None if estimate is None else estimate.by(quantity)
-        return None if found is None else _ends(found)
+        value = None if estimate is None else estimate.by(quantity)
+        return None if value is None else _ends(value)
 
     @property
     def parts(self) -> dict[str, Ends_]:
         """The terms of the energy in joules."""
         estimate = self.result.estimate
-        return {} if estimate is None else {name: _ends(each) for name, each in estimate.terms.items()}
+        return {} if estimate is None else {name: _ends(term) for name, term in estimate.terms.items()}
 
     @property
     def binds(self) -> str:
-        """What binds: the largest side of the model's time, `A or B` where the bounds do not decide."""
+        """The side that binds: the largest side of the model's time, `A or B` if the bounds do not decide."""
         return "" if self.result.estimate is None else self.result.estimate.binds
 
     @property
     def levels(self) -> tuple[Level, ...]:
-        """What each level of caches serves, misses and takes, and slow memory; empty for models without levels."""
+        """The bytes served, the misses and the costs of each level of caches and slow memory; empty without levels."""
         estimate = self.result.estimate
         return () if estimate is None or not estimate.model.levels else tuple(by_level(estimate))
 
     @property
     def elasticities(self) -> Mapping[str, float]:
-        """By how many % the energy grows per % of each quantity of the machine."""
+        """The elasticities of the energy: its increase in % per % of each quantity of the machine."""
         return self.result.elasticities
 
     def upper_at(
         self, sizes: Mapping[str, Any] | None = None, /, *, parameters: Mapping[str, Any] | None = None, **named: Any
     ) -> dict[str, NDArray[Any]]:
-        """Time, energy and its terms at many sizes and parameters at once, as arrays of floating-point numbers.
+        """Compute time, energy and its terms at many sizes and parameters, as arrays of floating-point numbers.
 
-        Sizes and parameters are numbers or numpy arrays, broadcast against each other. They are upper bounds where
+        Sizes and parameters are numbers or numpy arrays, broadcast against each other. Results are upper bounds if
         inputs are only bounded, rounded as floating-point numbers are. Raises ArchlineError as `at` does.
         """
         from archline.energy.arrays import upper_at
@@ -126,7 +126,7 @@ class Energy(WithPage):
 
     @property
     def page(self) -> Document:
-        """What notebooks show."""
+        """The page that notebooks show."""
         return document(self.result)
 
 
@@ -148,18 +148,18 @@ def energy(
     measured: bool = False,
     **sizes: Number,
 ) -> Energy:
-    """The energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`: at sizes, else in symbols.
+    """Estimate the energy of an algorithm, or of formulas such as `"linear:F=n^3/P,W=..."`: at sizes, else in symbols.
 
-    Sizes are keywords (`n=64`); `at` takes those whose names are not free here, such as a size called `seed`.
+    Sizes are keywords (`n=64`); `at` takes sizes whose names are keywords here, such as a size called `seed`.
 
-    Inputs are derived where that is possible; with `measured` all that a run counts is taken from a run on generated
+    Inputs are derived if possible; with `measured` all inputs that a run counts are taken from a run on generated
     data. The cache is 32768 words in lines of 8 unless one is given, by `cache` or as Z and L in `at`; `parameters` set
     quantities of the machine, in base units or with a unit (`{"gamma_t": "2.5 ps/flop"}`). Raises ArchlineError for an
-    unknown machine or model, wrong sizes, an input that cannot be had (AL414), and as a run does.
+    unknown machine or model, wrong sizes, an input that is unavailable (AL414), and as a run does.
     """
     settings = Settings.from_python(cache, measured=measured, procs=procs, seed=seed)
-    found, on = make_subject(target, where), adjust_machine(machine, parameters)
+    subject, on = make_subject(target, where), adjust_machine(machine, parameters)
     (result,) = derive_energies(
-        [found], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings
+        [subject], [on], None if model is None else model_of(model), merge_sizes(at, sizes), settings
     )
-    return Energy(result, found)
+    return Energy(result, subject)

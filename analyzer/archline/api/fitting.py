@@ -21,11 +21,11 @@ class FitReport(Fit):
     """A fit: `parameters` by name, each with `value`, `standard_error` and `unit`; printed as the command prints it."""
 
     def machine(self, title: str = "a machine fitted from measurements") -> str:
-        """The text of a machine file."""
+        """Return the text of a machine file."""
         return report.fitted_machine(self, title)
 
     def write(self, path: str | Path) -> None:
-        """Write the machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
+        """Write the machine to a new file. Raises ArchlineError (AL413) if the file exists or cannot be written."""
         write_machine(path, self.machine(Path(path).stem))
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
     """Fit a model's parameters to a file of CSV, or to columns by name (sequences of one length), in SI units.
 
     `roofline` takes flops, bytes, seconds and joules, and if there are several a precision; `ice` takes work, span, io
-    and joules. Raises ArchlineError: AL459 for another model, AL467 for what is not measurements, AL468 for those
+    and joules. Raises ArchlineError: AL459 for another model, AL467 for invalid measurements, AL468 for measurements
     that do not determine the parameters.
     """
     if model not in COLUMNS:
@@ -48,7 +48,7 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
 
 
 def write_machine(path: str | Path, text: str) -> None:
-    """Write a machine to a new file. Raises ArchlineError (AL413) where that cannot be, or there is one."""
+    """Write a machine to a new file. Raises ArchlineError (AL413) if the file exists or cannot be written."""
     target = Path(path)
     reason = "" if target.suffix == ".toml" else "the machine's file name must end in `.toml`"
     try:

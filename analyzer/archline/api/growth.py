@@ -19,7 +19,8 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     """Compare the growth of two expressions in sizes under facts, all in the language's syntax.
 
     `relation` is O, Omega, Theta or compare. With `verify`, a second program that shares nothing with the first checks
-    the proofs and counterexamples. Raises ArchlineError for text that is no expression in sizes.
+    the proofs and counterexamples. Raises ArchlineError for texts that are not expressions in sizes, and ValueError for
+    another relation.
     """
     if relation not in RELATIONS:
         raise ValueError(f"relation must be one of {', '.join(RELATIONS)}")
@@ -27,7 +28,7 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     domain = Domain(parse_facts(where, "--where") if where.strip() else ())
     upper = is_O(left, right, domain) if relation != "Omega" else None
     lower = is_O(right, left, domain) if relation != "O" else None
-    found = _compared(upper, lower) if relation == "compare" else None
+    relation_of_orders = _compared(upper, lower) if relation == "compare" else None
     texts = format_expression(left), format_expression(right)
     facts = tuple(format_fact(fact) for fact in domain.facts)
     return Order(
@@ -35,21 +36,21 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
         g=texts[1],
         where=facts,
         relation=relation,
-        holds=_holds(found, [each for each in (upper, lower) if each is not None]),
+        holds=_holds(relation_of_orders, [verdict for verdict in (upper, lower) if verdict is not None]),
         upper=upper,
         lower=lower,
-        order=found,
+        order=relation_of_orders,
         checks=_checks(*texts, facts, upper, lower) if verify else None,
     )
 
 
 def _checks(f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None) -> dict[str, Checked]:
     both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
-    return {name: each for name, each in both.items() if each is not None}
+    return {name: checked for name, checked in both.items() if checked is not None}
 
 
 def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> Checked | None:
-    """The second program's word on a verdict of f = O(g); None where there is nothing to check."""
+    """Check a verdict of f = O(g) by the second program; None if there is nothing to check."""
     match verdict:
         case Proved(certificate=certificate):
             question = {"f": f, "g": g, "facts": list(facts)}
@@ -65,9 +66,9 @@ def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> C
 def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
     if compared is not None:
         return None if compared == "unknown" else True
-    if any(isinstance(each, Refuted) for each in verdicts):
+    if any(isinstance(verdict, Refuted) for verdict in verdicts):
         return False
-    return None if any(isinstance(each, Undecided) for each in verdicts) else True
+    return None if any(isinstance(verdict, Undecided) for verdict in verdicts) else True
 
 
 def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
@@ -85,6 +86,6 @@ def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
 
 
 def recurrence(text: str, where: str | None = None) -> Solution:
-    """Solve a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`. Raises ArchlineError for text that is none."""
+    """Solve a recurrence such as `T(n) = 7*T(n/2) + n^2, T(1) = 1`. Raises ArchlineError for an invalid text."""
     problem = parse_recurrence(text, where or "")
     return Solution.of(text.strip(), problem, solve(problem))

@@ -1,4 +1,4 @@
-"""One derived cost, as Python sees it: its bounds, its growth, its values at sizes, and at arrays of them."""
+"""Represent one derived cost in Python: its bounds, its growth, and its values at sizes and at arrays of sizes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @record
 class MetricRegime:
-    """The bounds of a cost where a condition holds, given in the language's syntax."""
+    """The bounds of a cost under a condition, given in the language's syntax."""
 
     when: str
     lower: sympy.Expr
@@ -49,7 +49,7 @@ class Metric:
 
     @property
     def name(self) -> str:
-        """Which cost it is."""
+        """The name of the metric."""
         return self._cost.metric
 
     @property
@@ -59,34 +59,34 @@ class Metric:
 
     @property
     def reason(self) -> str | None:
-        """Why it is unknown."""
+        """The reason that it is unknown."""
         return self._cost.reason
 
     @property
     def place(self) -> str | None:
-        """`file:line:column` of what makes it unknown."""
+        """The place that makes it unknown, `file:line:column`."""
         return None if self._cost.span is None else str(self._cost.span)
 
     @property
     def declared(self) -> tuple[str, ...]:
-        """The externs and `costs` statements that it takes on trust."""
+        """The externs and `costs` statements whose declared costs it uses."""
         return self._cost.declared
 
     @cached_property
     def lower(self) -> sympy.Expr | None:
-        """The lower bound; equal to `upper` where the status is exact, None where it is unknown."""
+        """The lower bound; equal to `upper` if the status is exact, None if it is unknown."""
         return self._sympy(self._cost.lower)
 
     @cached_property
     def upper(self) -> sympy.Expr | None:
-        """The upper bound."""
+        """The upper bound; None if it is unknown."""
         return self._sympy(self._cost.upper)
 
     @cached_property
     def regimes(self) -> tuple[MetricRegime, ...]:
-        """The bounds by conditions: on Z for io, each of which holds wherever its condition does; else by cases.
+        """The bounds by conditions: for io on Z, each holding where its condition does; for other costs by cases.
 
-        Empty where one pair of bounds holds everywhere.
+        Empty if one pair of bounds holds everywhere.
         """
         cost, to = self._cost, self._sympy
         cases = [(piece.when, piece.lower, piece.upper) for piece in cost.by_case]
@@ -95,7 +95,7 @@ class Metric:
 
     @property
     def growth(self) -> str | None:
-        """`Theta(n*m)`, or `O(...), Omega(...)` as far as they are proved; None where neither is."""
+        """The growth as `Theta(n*m)`, or `O(...), Omega(...)` if these are proved; None if neither is."""
         return self._report.growth(self._cost)
 
     def _sympy(self, value: Poly | None) -> sympy.Expr | None:
@@ -110,15 +110,15 @@ class Metric:
 
     @property
     def _forms(self) -> list[s.Expr]:
-        """The bounds, once where they are the same, none where they are unknown."""
+        """The bounds: one if they are equal, empty if they are unknown."""
         bounds = [value for value in (self._cost.lower, self._cost.upper) if value is not None]
         return [self._report.costs.tree(value) for value in dict.fromkeys(bounds)]
 
     def at(self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number) -> Number | tuple[Number, Number]:
-        """The exact value at sizes, or the pair of bounds where the cost is not exact.
+        """Return the exact value at sizes, or the pair of bounds if the cost is not exact.
 
-        Raises ArchlineError for wrong, missing or unknown sizes (AL401 to AL407), and where there is no value: the
-        cost is unknown (AL414) or irrational there (AL415).
+        Raises ArchlineError for wrong, missing or unknown sizes (AL401 to AL407), and without a value: if the cost is
+        unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
         point = self._report.point_of_run(merge_sizes(sizes, named) or {}, needed_names(self._report, cost))
@@ -134,9 +134,9 @@ class Metric:
         return lower if cost.exact else (lower, upper)
 
     def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
-        """The upper bound at many sizes at once: integers or arrays of them, broadcast against each other.
+        """Return the upper bound at many sizes: integers or arrays of integers, broadcast against each other.
 
-        Exact: int64 where that holds all bounds, else integers of Python. For io it is the least bound of all regimes
+        Exact: int64 if all bounds fit, else integers of Python. For io it is the minimum of the bounds of all regimes
         that hold at each point, which `at` may be below: that uses spare lines too, and follows recursion through the
         program's calls. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the
         first point that is wrong, and for arrays that cannot be broadcast (AL416).
@@ -175,7 +175,7 @@ MISSING = "exact LRU counts need the extra `isl`"
 def counted(
     module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = MAX_SECONDS
 ) -> LruCounts | LruUnavailable:
-    """The stack distances of a call; sizes that the point lacks stay symbols. Raises ArchlineError (AL417)."""
+    """Count the stack distances of a call; sizes that the point lacks stay symbols. Raises ArchlineError (AL417)."""
     try:
         return lru_counts(module, node, {**point, "L": line}, seconds)
     except MissingExtraError:
@@ -185,37 +185,37 @@ def counted(
 def lru_view(
     module: model.Module, node: s.Algorithm, line: int, at: Point | None, seconds: float = MAX_SECONDS
 ) -> LruView:
-    """What a report shows: in sizes, or at a point. Raises ArchlineError (AL411, AL417)."""
+    """Return the LRU counts for a report: in sizes, or at a point. Raises ArchlineError (AL411, AL417)."""
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:
         raise error(rules.OPTIONS_CLASH, f"`--lru {line}` contradicts L = {point['L']}")
-    found = counted(module, node, line, point, seconds)
-    if isinstance(found, LruUnavailable):
-        place = None if found.span is None else f"{found.span.source.path}:{found.span.line}"
-        return LruView(line, reason=found.reason, place=place)
+    counts = counted(module, node, line, point, seconds)
+    if isinstance(counts, LruUnavailable):
+        place = None if counts.span is None else f"{counts.span.source.path}:{counts.span.line}"
+        return LruView(line, reason=counts.reason, place=place)
     if at is None:
-        return LruView(line, found)
-    curve = found.at(point)
-    return _at(LruView(line, found, accesses=curve.accesses), curve, point)
+        return LruView(line, counts)
+    curve = counts.at(point)
+    return _at(LruView(line, counts, accesses=curve.accesses), curve, point)
 
 
 def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
-    """LRU misses of caches of 1, 2, 4, ... lines, up to where all data fits, and the bounds at the given cache."""
+    """Return LRU misses of caches of 1, 2, 4, ... lines, until all data fits, and the bound at the given cache."""
     lines = {1 << step for step in range(curve.first.bit_length())} | {max(1, curve.first)}
     capacity = point["Z"] // point["L"] if "Z" in point and "L" in point else None
     if capacity is not None:
         lines |= {capacity}
-    misses = [(each, curve.misses(each)) for each in sorted(lines)]
-    known = tuple((each, count) for each, count in misses if count is not None)
+    misses = [(line_count, curve.misses(line_count)) for line_count in sorted(lines)]
+    decided = tuple((line_count, count) for line_count, count in misses if count is not None)
     if curve.misses(0) != view.accesses:
         return LruView(view.line, reason="the counts reported by isl do not sum to the number of accesses")
-    if len(known) < len(misses):
+    if len(decided) < len(misses):
         return LruView(view.line, reason="some reuse distances are not polynomials")
-    return replace(view, misses=known, bound=None if capacity is None else curve.bound(capacity))
+    return replace(view, misses=decided, bound=None if capacity is None else curve.bound(capacity))
 
 
 def with_lru(view: CostView, lru: LruView) -> CostView:
-    """A report with exact counts; the lower bound on io is the larger of both."""
+    """Return a view with exact counts; the lower bound on io is the larger of both."""
     least = 0 if lru.bound is None else lru.bound.bound
     rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)
     return replace(view, rows=rows, lru=lru)

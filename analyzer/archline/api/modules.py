@@ -21,11 +21,11 @@ class Module:
 
     @property
     def module(self) -> model.Module:
-        """What the checker knows of it."""
+        """The checked module."""
         return self._module
 
     def __getitem__(self, name: str) -> Algorithm:
-        """The algorithm of a name. Raises ArchlineError for an unknown one."""
+        """Return the algorithm of a name. Raises ArchlineError for an unknown one."""
         if name not in self._module.algorithms:
             path = self._module.program.source.path
             hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
@@ -34,7 +34,7 @@ class Module:
         return Algorithm(self._module, self._module.algorithms[name])
 
     def claims(self) -> tuple[Contract, ...]:
-        """The verdicts on the claims of its file. Raises ArchlineError for machines and models that there are not."""
+        """Return the verdicts on the claims of its file. Raises ArchlineError for unknown machines and models."""
         return claims(self._module)
 
     def __contains__(self, name: object) -> bool:
@@ -51,9 +51,9 @@ class Module:
 
 
 def load(target: str | Path) -> Module:
-    """The module of a path (`heat.algo`) or of the standard library (`dense.matmul`).
+    """Load the module of a path (`heat.algo`) or of the standard library (`dense.matmul`).
 
-    Raises ArchlineError for what cannot be read, parsed or checked.
+    Raises ArchlineError for a module that cannot be read, parsed or checked.
     """
     if isinstance(target, Path):
         return Module(load_path(target))
@@ -61,5 +61,5 @@ def load(target: str | Path) -> Module:
 
 
 def loads(text: str, name: str = "<text>") -> Module:
-    """The module of a program given as text. Raises ArchlineError."""
+    """Load the module of a program given as text. Raises ArchlineError."""
     return Module(load_text(text, name))

@@ -1,4 +1,4 @@
-"""Optimisation: the sizes, symbols and machine parameters at which time, energy or power are least."""
+"""Find the sizes, symbols and machine parameters that minimise time, energy or power."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from archline.report.optima import text
 
 @record(eq=False)
 class Optimised:
-    """An optimum: `str()` shows it. It has what is `found` as attributes: `status`, `value`, `variables`, `ranges`."""
+    """An optimum: `str()` shows it. It has the attributes of `found`: `status`, `value`, `variables`, `ranges`."""
 
     answer: Optimisation
 
@@ -61,25 +61,25 @@ def optimise(
     cache: Cache | str | None = None,
     bound: str = "upper",
 ) -> Optimised:
-    """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over what `over` names.
+    """Minimise `energy`, `time`, `power` or `energy_delay` of an algorithm or of formulas over the names in `over`.
 
-    `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges where facts give none;
-    `subject=["time <= 2 ms"]` bounds what the optimum may take. Sizes of algorithms are whole numbers, and so are the
-    symbols in `integer`. With `halve="gamma_e,delta_e"` quantities are halved, as few times in all as `subject` asks
-    for; those with `=` between them together. Costs that are only bounded count at their upper ends, or at the lower
-    ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 where a
-    range is missing.
+    `over="c,P=1..64"` names sizes, symbols of formulas or quantities of the machine, with ranges if no facts give them;
+    `subject=["time <= 2 ms"]` constrains the optimum. Sizes of algorithms are whole numbers, and so are the symbols in
+    `integer`. With `halve="gamma_e,delta_e"` quantities are halved, with the fewest halvings that meet `subject`;
+    quantities with `=` between them together. Costs that are only bounded count at their upper ends, or at the lower
+    ones (`bound`). Raises ArchlineError as `energy` does; AL461, AL462 and AL490 for wrong constraints, AL491 for a
+    missing range.
     """
     sizes = merge_sizes(at, {}) or {}
     chosen = subject_of(target)
     settings = Settings.from_python(cache)
     texts = [subject] if isinstance(subject, str) else list(subject)
-    varied, halved = ([each] if isinstance(each, str) else list(each) for each in (over, halve))
+    varied, halved = ([option] if isinstance(option, str) else list(option) for option in (over, halve))
     if bool(varied) == bool(halved):
         raise error(
             rules.OPTIONS_CLASH, "give sizes and quantities to vary, or quantities to halve", hint="give --over"
         )
-    names = [part.strip() for each in halved for part in each.split(",") if part.strip()]
+    names = [part.strip() for names_in_text in halved for part in names_in_text.split(",") if part.strip()]
     on = adjust_machine(NO_MACHINE if machine is None else machine, parameters)
     task = OptimisationTask(chosen, on, model, sizes, settings, varied, frozenset(integer), names, minimise)
     return Optimised(task.solved(minimise, texts, where, bound == "upper"))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from archline.execution.results import Cache
 
 SERVED = frozenset(("accesses", *(f"{level}_bytes" for level in LEVELS)))
-"""Which amounts say what levels of caches have served."""
+"""The amounts that are bytes served by levels of caches, or the accesses."""
 
 
 class Picture(Drawn):
@@ -50,18 +50,18 @@ def roofline(
     cache: Cache | str | None = None,
     where: str | None = None,
 ) -> Picture:
-    """Roofline, arch line and power of a machine against the intensity, with the intensities of algorithms at sizes.
+    """Draw roofline, arch line and power of a machine against the intensity, with algorithms' intensities at sizes.
 
-    Raises ArchlineError: AL458 where the machine lacks a quantity, and as `energy` does.
+    Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy` does.
     """
-    given, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
-    return roofline_of(adjust_machine(machine), [make_subject(each, where) for each in targets], given, settings, where)
+    sizes, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
+    return roofline_of(adjust_machine(machine), [make_subject(name, where) for name in targets], sizes, settings, where)
 
 
 def roofline_of(
     machine: Machine, subjects: Sequence[Subject], at: Given, settings: Settings, where: str | None = None
 ) -> Picture:
-    """The picture for values as `--at` gives them. Raises ArchlineError."""
+    """Draw a roofline for values as `--at` gives them. Raises ArchlineError."""
     from archline.report.pictures.roofline import view
 
     intensities: dict[str, dict[str, Interval]] = {}
@@ -72,7 +72,7 @@ def roofline_of(
         subjects, [machine], find_model(f"roofline{'+levels' * of_levels}"), at, settings, where
     ):
         points = _intensities(result)
-        if not points or min(each.lower for each in points.values()) <= 0:
+        if not points or min(interval.lower for interval in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, so it has no place on the axis")
             continue
         name = (
@@ -83,30 +83,30 @@ def roofline_of(
         if of_levels and result.estimate is not None:
             amounts = result.estimate.amounts
             served[name] = {key: float(amounts[key].middle / amounts["flops"].middle) for key in SERVED & {*amounts}}
-        known = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
-        notes.append(f"algorithms at {known}; intensities are flops/bytes, between bounds")
-    notes += [f"assuming {each}" for each in machine.assumptions]
+        conditions = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
+        notes.append(f"algorithms at {conditions}; intensities are flops/bytes, between bounds")
+    notes += [f"assuming {assumption}" for assumption in machine.assumptions]
     return Picture(view(machine, intensities, tuple(dict.fromkeys(notes)), served))
 
 
-def _intensities(found: EnergyResult) -> dict[str, Interval]:
-    """Flops for each byte of slow memory, and of each level of caches; of what moves no byte none."""
-    estimate = found.estimate
+def _intensities(result: EnergyResult) -> dict[str, Interval]:
+    """Return the flops for each byte of slow memory, and of each level of caches; empty without bytes."""
+    estimate = result.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")
     if estimate is None or memory is None:
         return {}
     levels = {
-        each.name: each.served
-        for each in (by_level(estimate) if estimate.model.levels else ())
-        if each.name != MEMORY and each.served.lower > 0
+        level.name: level.served
+        for level in (by_level(estimate) if estimate.model.levels else ())
+        if level.name != MEMORY and level.served.lower > 0
     }
-    return {**{name: estimate.amounts["flops"] / each for name, each in levels.items()}, MEMORY: memory}
+    return {**{name: estimate.amounts["flops"] / served for name, served in levels.items()}, MEMORY: memory}
 
 
 def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
-    """Where an algorithm of f*W flops and Q/m bytes takes less time or energy than one of W and Q = W/intensity.
+    """Draw the f and m for which f*W flops and Q/m bytes take less time or energy than W and Q = W/intensity.
 
-    Raises ArchlineError: AL458 where the machine lacks a quantity, AL411 for an intensity that is not above 0.
+    Raises ArchlineError: AL458 if the machine lacks a quantity, AL411 for an intensity that is not above 0.
     """
     from archline.report.pictures.greenup import view
 
@@ -116,9 +116,9 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
-    """The two sides of the balance principles for matrix products and sorting, from a year to another.
+    """Draw the two sides of the balance principles for matrix products and sorting, from one year to another.
 
-    Without years, from the machine's own on for 15. Raises ArchlineError: AL458 for a machine without trends or without
+    Without years, for 15 years from the machine's. Raises ArchlineError: AL458 for a machine without trends or without
     a quantity, AL411 for years out of order.
     """
     from archline.report.pictures.balance import view
@@ -130,17 +130,17 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     return Picture(view(chosen, first, end))
 
 
-def save_comparison(found: CostComparison, path: str | Path) -> None:
+def save_comparison(comparison: CostComparison, path: str | Path) -> None:
     """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
     from archline.report.pictures.comparison import MAX_LINES, view
 
-    series = len(found.algorithms) * len({each.machine.name for each in found.points})
+    series = len(comparison.algorithms) * len({point.machine.name for point in comparison.points})
     if not series:
         raise error(rules.NO_PICTURE, "growth alone cannot be drawn", hint="give --machine and --at or --sweep")
     if series > MAX_LINES:
         hint = "draw fewer algorithms or machines; `--format csv` prints the numbers of all of them"
         raise error(rules.NO_PICTURE, f"a picture shows at most {MAX_LINES} series; these are {series}", hint=hint)
-    drawn = Picture(view(found))
+    drawn = Picture(view(comparison))
     if not drawn.points:
-        raise error(rules.NO_PICTURE, f"the {found.by} is not known at any point, so there is nothing to draw")
+        raise error(rules.NO_PICTURE, f"the {comparison.by} is not known at any point, so there is nothing to draw")
     drawn.save(path)

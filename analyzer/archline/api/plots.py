@@ -1,4 +1,4 @@
-"""io against Z at given sizes: derived bounds, and what optimal replacement fetches in one run."""
+"""Plot io against Z at given sizes: derived bounds, and the misses of optimal replacement in one run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ MAX_DOUBLINGS, SOME_LINES = 200, 4
 MAX_WORK, MAX_PLAIN_WORK = 10**7, 10**5
 """Runs of more work are not simulated: compiled, and as plain Python."""
 LARGEST = 10**300
-"""What a picture's axes can hold."""
+"""The largest number that the axes of a picture can show."""
 
 
 @record(eq=False)
@@ -81,22 +81,22 @@ class IoPlot(Drawn):
 
     @property
     def points(self) -> tuple[IoPoint, ...]:
-        """What is drawn: `words`, `lower`, `upper`, and `simulated`, None where there was no run."""
+        """The drawn points: `words`, `lower`, `upper`, and `simulated`, None if there was no run."""
         return self.view.rows
 
     @property
     def outside(self) -> tuple[int, ...]:
-        """The Z at which the run is outside the bounds; a defect of archline where there is one."""
-        return tuple(each.words for each in self.points if each.outside)
+        """The Z at which the run is outside the bounds, a defect of archline; empty if there are none."""
+        return tuple(io_point.words for io_point in self.points if io_point.outside)
 
 
 def check_target(path: str | Path) -> str:
-    """The format of a picture, if one can be written there. Raises ArchlineError (AL413, AL417, AL418)."""
+    """Return the format of a picture, if one can be written there. Raises ArchlineError (AL413, AL417, AL418)."""
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
     if form not in FORMATS:
-        known = ", ".join(f".{each}" for each in FORMATS)
-        raise error(rules.NO_PICTURE, f"`{path}` is not a picture file: its name must end in one of {known}")
+        listed = ", ".join(f".{suffix}" for suffix in FORMATS)
+        raise error(rules.NO_PICTURE, f"`{path}` is not a picture file: its name must end in one of {listed}")
     try:
         import matplotlib.figure  # noqa: F401
     except ImportError:
@@ -122,7 +122,7 @@ def plot_io(
     seed: int = 0,
     **named: Number,
 ) -> IoPlot:
-    """Io against Z with lines of L words: bounds, and simulated points where the run is not too long.
+    """Plot io against Z with lines of L words: bounds, and simulated points if the run is not too long.
 
     Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
     """
@@ -132,7 +132,7 @@ def plot_io(
 def plotted(
     algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
 ) -> IoPlot:
-    """The plot for values as `--at` gives them. Raises ArchlineError."""
+    """Make the plot for values as `--at` gives them. Raises ArchlineError."""
     if line < 1:
         raise error(rules.WRONG_CACHE, f"L is {line}; a line must have at least 1 word")
     report = algorithm.cost()
@@ -150,15 +150,15 @@ def _view(
 ) -> IoCurves:
     starts = [start for regime in cost.by_cache if (start := _start(regime, point, line)) is not None]
     bounds = _Bounds(report, cost, point, line)
-    ends = bounds.at_all([each.lines for each in starts])
+    ends = bounds.at_all([start.lines for start in starts])
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
     skipped = _too_long(report, point, compiled)
-    found: dict[int, int] = {}
+    runs: dict[int, int] = {}
     if skipped is None:
         trace = _trace(algorithm, point, line, seed, compiled)
-        found = {lines: optimal(trace.lines, lines).io for lines in ends}
-    points = tuple(IoPoint(lines * line, ends[lines][0], found.get(lines), ends[lines][1]) for lines in sorted(ends))
+        runs = {lines: optimal(trace.lines, lines).io for lines in ends}
+    points = tuple(IoPoint(lines * line, ends[lines][0], runs.get(lines), ends[lines][1]) for lines in sorted(ends))
     data = f"the data was generated (seed {seed})"
     return IoCurves(
         title=f"io of {report.name} at {point_text({**point, 'L': line})}",
@@ -184,21 +184,21 @@ class _Bounds:
     line: int
 
     def at_all(self, marks: list[int]) -> Ends:
-        """From one line to where more lines change nothing, and around the marks; those that the facts allow."""
+        """Return the bounds from one line to where they stay constant, and around the marks, where the facts allow."""
         settled = self._at(2**MAX_DOUBLINGS)
-        found: Ends = {}
+        result: Ends = {}
         for power in range(MAX_DOUBLINGS):
-            found[2**power] = self._at(2**power)
-            if found[2**power] == settled:
+            result[2**power] = self._at(2**power)
+            if result[2**power] == settled:
                 break
-        between = (quarters * lines // 4 for lines in list(found) for quarters in (5, 6, 7))
+        between = (quarters * lines // 4 for lines in list(result) for quarters in (5, 6, 7))
         # One line less than a regime needs shows its step.
         near = (lines - less for lines in marks for less in (0, 1))
-        last = max(SOME_LINES, 3 * max(found) // 2)
+        last = max(SOME_LINES, 3 * max(result) // 2)
         for lines in {*between, *near, *range(1, SOME_LINES + 1)}:
             if 0 < lines <= last:
-                found[lines] = self._at(lines)
-        return {lines: ends for lines, ends in found.items() if self._allowed(lines)}
+                result[lines] = self._at(lines)
+        return {lines: ends for lines, ends in result.items() if self._allowed(lines)}
 
     def _at(self, lines: int) -> tuple[Number, Number]:
         try:
@@ -217,7 +217,7 @@ class _Bounds:
 
 @record(eq=False)
 class _Start:
-    """The least lines with which a regime holds, and its bound."""
+    """The minimum number of lines with which a regime holds, and its bound."""
 
     lines: int
     bound: Number
@@ -225,7 +225,7 @@ class _Start:
 
 
 def _start(regime: Bound, point: Point, line: int) -> _Start | None:
-    """Where a regime begins; None where that, or its bound, has no value."""
+    """Return the start of a regime; None if it, or its bound, has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
         needs = [-evaluate(need, {**point, "Z": 0, "L": line}) / line for need in regime.where.needs]
@@ -236,16 +236,16 @@ def _start(regime: Bound, point: Point, line: int) -> _Start | None:
 
 
 def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
-    """The regimes that fetch less than those before them at these sizes."""
+    """Yield the regimes that fetch less than the earlier ones at these sizes."""
     least: Number | None = None
-    for each in sorted(starts, key=lambda start: (start.lines, start.bound)):
-        if each.lines <= last and (least is None or each.bound < least):
-            least = each.bound
-            yield IoRegime(each.lines * line, each.regime.where.when, report.write(each.regime.value))
+    for start in sorted(starts, key=lambda start: (start.lines, start.bound)):
+        if start.lines <= last and (least is None or start.bound < least):
+            least = start.bound
+            yield IoRegime(start.lines * line, start.regime.where.when, report.write(start.regime.value))
 
 
 def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:
-    """Why a run is not simulated, if it is not."""
+    """Return the reason that a run is not simulated; None if it is."""
     limit = MAX_WORK if compiled is not False and compiled_available() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     if cost.upper is None:

@@ -1,4 +1,4 @@
-"""Applies a function to several tasks at a time, in processes of their own; what the cache has is not done again."""
+"""Apply a function to several tasks at a time, in processes of their own; cached results are not computed again."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from archline.language.source import record_reads
 T = TypeVar("T")
 R = TypeVar("R")
 Refused = tuple[Diagnostic, ...]
-"""What is wrong with what a task is about."""
+"""The diagnostics of a task that raised an ArchlineError."""
 
 
 def kept(
@@ -33,31 +33,31 @@ def kept(
     read: Callable[[Any], R],
     jobs: int | None = None,
 ) -> list[R | Refused]:
-    """What a function gives for each task, in order, or what is wrong with it where it raises an ArchlineError.
+    """Return the results of a function for each task, in order, or the diagnostics of an ArchlineError that it raises.
 
-    Results, lists or records, are looked for in the user's cache by what is `asked`, and written there; None is not.
-    What is there is `read` from JSON.
+    Results, lists or records, are looked up in the user's cache under the key `asked(task)`, and written there; a key
+    of None is not cached. Cached results are `read` from JSON.
     """
-    keys = {each: asked(each) for each in tasks}
-    known: dict[T, R | Refused] = {}
+    keys = {task: asked(task) for task in tasks}
+    outcomes: dict[T, R | Refused] = {}
     for task, key in keys.items():
         with suppress(LookupError, TypeError, AttributeError):
-            if key is not None and (found := result_cache.find(key)) is not None:
-                known[task] = read(found)
-    left = [(task, key) for task, key in keys.items() if task not in known]
+            if key is not None and (entry := result_cache.find(key)) is not None:
+                outcomes[task] = read(entry)
+    left = [(task, key) for task, key in keys.items() if task not in outcomes]
     answers = results(partial(_worked, work), left, jobs)
-    known |= {task: answer for (task, _), answer in zip(left, answers, strict=True)}
-    return [known[each] for each in tasks]
+    outcomes |= {task: answer for (task, _), answer in zip(left, answers, strict=True)}
+    return [outcomes[task] for task in tasks]
 
 
 def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     task, key = asked
     try:
         with record_reads() as read:
-            found = work(task)
-        if key is not None and not getattr(found, "errors", ()):
-            result_cache.store(key, read, _data(found))
-        return found
+            result = work(task)
+        if key is not None and not getattr(result, "errors", ()):
+            result_cache.store(key, read, _data(result))
+        return result
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
     except Exception as problem:
@@ -66,21 +66,21 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
         set_time_limit(0)
 
 
-def _data(found: Any) -> Any:
-    if isinstance(found, list):
-        return [_data(each) for each in found]
-    return asdict(found) if is_dataclass(found) and not isinstance(found, type) else found
+def _data(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_data(item) for item in value]
+    return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
 def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:
-    """What a function gives for each task, in order, by so many processes (None: one a processor).
+    """Return the results of a function for each task, in order, by `jobs` processes (None: one a processor).
 
-    Each task is given to the next process that is idle; whatever ends this one early ends all.
+    Each task is given to the next idle process; an early end of this process ends all.
     """
     jobs = min(jobs or _processors(), len(tasks))
     if jobs <= 1:
         return [work(task) for task in tasks]
-    # Processes that are forked need not import it each.
+    # Forked processes then need not import it again.
     from archline.api import algorithms  # noqa: F401
 
     pool = ProcessPoolExecutor(jobs, initializer=_end_with_parent)
@@ -95,12 +95,12 @@ def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None)
 
 
 def _processors() -> int:
-    """Those that this process may use."""
+    """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _end_with_parent() -> None:
-    """Let this process end at an interrupt, and whatever ends its parent."""
+    """Let this process end at an interrupt, and when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     Thread(target=_wait, daemon=True).start()
 

@@ -1,8 +1,8 @@
-"""A cache of results in the user's cache folder: what commands print, and what is decided of targets.
+"""Keep results in the user's cache folder: the texts that commands print, and the outcomes of targets.
 
-An entry is for what is asked (a command and its options), the current folder, and the state of this program. It has the
-digests of all files that were looked for, and is ignored once one of them has another text, or appears. It begins with
-its own digest: a damaged entry is ignored. Where the folder cannot be written, nothing is stored.
+The key of an entry is a question (a command and its options), the current folder, and the state of this program. It
+has the digests of all files that were looked for, and is ignored once one of these has another text, or appears. It
+begins with its own digest: a damaged entry is ignored. If the folder cannot be written, nothing is stored.
 """
 
 from __future__ import annotations
@@ -29,37 +29,37 @@ FORMAT = 4
 """The format of entries; a change of it needs another number."""
 MAX_ENTRIES = 2_000
 SHIPPED = ("grammar", "bounds", "papers", "machines", "stdlib")
-"""Folders that results depend on: in the two last new files may hide others."""
+"""Folders that results depend on: in the last two new files may hide existing ones."""
 
 
 def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, int]]) -> tuple[str, int]:
-    """The text and exit code made before for what is asked of some targets, if still valid; else they are made now."""
+    """Return the cached text and exit code for a question about targets, if still valid; else make and store them."""
     whole = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
-    found = find(whole)
-    match found:
+    entry = find(whole)
+    match entry:
         case [str(text), int(code)]:
             return text, code
         case _:
             with record_reads() as read:
-                made = make()
-            store(whole, read, made)
-            return made
+                result = make()
+            store(whole, read, result)
+            return result
 
 
 def find(asked: object) -> Any:
-    """What was stored for what is asked, as JSON gives it, if it is still valid; else None."""
+    """Return the stored answer to a question, as JSON gives it, if it is still valid; else None."""
     try:
         digest, _, text = _place(asked).read_text(encoding="utf-8").partition("\n")
         if digest != _digest(text):
             return None
         entry = json.loads(text)
-        return None if any(_current(path) != known for path, known in entry["read"].items()) else entry["found"]
+        return None if any(_current(path) != then for path, then in entry["read"].items()) else entry["found"]
     except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
 
 def store(asked: object, read: Read, found: object) -> None:
-    """Write an entry for what was found with these files; not where a solver failed or the time was up."""
+    """Store an answer that was found with these files, unless a solver failed or the time was up."""
     if failures or Clock.late:
         return
     digests = {str(path): None if text is None else _digest(text) for path, text in read.items()}
@@ -83,21 +83,21 @@ def _current(path: str) -> str | None:
 
 
 def _place(asked: object) -> Path:
-    """The file of an entry. Raises RuntimeError or OSError where there can be none."""
+    """Return the file of an entry. Raises RuntimeError or OSError if there can be none."""
     name = _digest(repr((FORMAT, __version__, sys.version_info[:3], _program(), os.getcwd(), asked)))
     return cache_folder() / "results" / f"{name}.json"
 
 
 @cache
 def _program() -> str:
-    """A digest of the state of this program's files, which may change without its version, and of the solvers'."""
+    """Return a digest of the state of this program's and the solvers' files, which may change without its version."""
     solver = find_spec("flint")
     site = os.stat(Path(solver.origin).parents[1]).st_mtime_ns if solver and solver.origin else 0
     return _digest(repr((site, sorted(_states((PACKAGE, *map(resource, SHIPPED)))))))
 
 
 def _states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
-    """The files of folders, with their sizes and times."""
+    """Yield the files of folders, with their sizes and times."""
     for folder in folders:
         for root, _, names in os.walk(folder):
             for name in names:
@@ -107,8 +107,8 @@ def _states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
 
 
 def _forget_oldest(folder: Path) -> None:
-    """Delete the older half of the entries where there are too many."""
+    """Delete the older half of the entries if there are too many."""
     entries = list(folder.iterdir())
     if len(entries) > MAX_ENTRIES:
-        for each in sorted(entries, key=lambda each: each.stat().st_mtime_ns)[: len(entries) // 2]:
-            each.unlink(missing_ok=True)
+        for entry in sorted(entries, key=lambda entry: entry.stat().st_mtime_ns)[: len(entries) // 2]:
+            entry.unlink(missing_ok=True)

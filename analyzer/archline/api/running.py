@@ -1,4 +1,4 @@
-"""Runs: an algorithm on data, its counts compared with what was derived for them."""
+"""Run an algorithm on data, and compare its counts with the derived bounds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 @record(eq=False)
 class Run(ExecutedRun, WithPage):
-    """What a run returned and counted. `str()` of it shows the counts between the derived bounds."""
+    """The outputs and counts of a run. `str()` shows the counts between the derived bounds."""
 
     @property
     def outputs(self) -> Mapping[str, NDArray[Any]]:
@@ -39,35 +39,35 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def value(self) -> int | float | None:
-        """What the algorithm returned."""
+        """The value that the algorithm returned."""
         return self.execution.value
 
     @cached_property
     def costs(self) -> CostReport:
         """The derived costs that the counts are compared with."""
-        found = self._report if self._report is not None else self.algorithm.report()
-        assert isinstance(found, CostReport)
-        return found
+        report = self._report if self._report is not None else self.algorithm.report()
+        assert isinstance(report, CostReport)
+        return report
 
     @property
     def time(self) -> Fraction | None:
-        """Seconds on the machine that was given, along the path that takes longest; None where none was."""
+        """Seconds on the given machine, along the path that takes longest; None without a machine."""
         return None if self.counts.time is None else self.counts.time[0]
 
     @property
     def path(self) -> ExecutedPath | None:
-        """The longest path through the processors, piece by piece; None where it was not asked for."""
+        """The longest path through the processors, piece by piece; None if it was not asked for."""
         metric = self.settings.path
         return None if metric is None else ExecutedPath(metric, self.execution.path)
 
     @property
     def outside(self) -> tuple[str, ...]:
-        """The metrics counted outside their derived bounds; a defect of archline where there is one."""
+        """The metrics counted outside their derived bounds, which is a defect of archline; empty if there are none."""
         return self.view.counts.outside
 
     @property
     def lower_bounds(self) -> CommunicationView | None:
-        """The lower bounds on communication for the memory that the run had; None where the problem is not known."""
+        """The lower bounds on communication for the memory that the run had; None if the problem is unknown."""
         return counted_view(self.costs, self.at, self.counts, self.execution.replicated)
 
     @property
@@ -77,7 +77,7 @@ class Run(ExecutedRun, WithPage):
 
     @cached_property
     def view(self) -> RunView:
-        """What the reports show."""
+        """The view that the reports show."""
         point, processors = dict(self.at), self.settings.processors
         of_cache = {} if self.cache is None else {"Z": self.cache.Z, "L": self.cache.L}
         costs = self.costs.with_longest if "K" in point else self.costs
@@ -103,16 +103,16 @@ class Run(ExecutedRun, WithPage):
             metrics["bytes"] = replace(metrics["bytes"], status="bounded")
         derived_kinds, _ = derived_at(self.costs.costs.flops_by_kind, point)
         if "flops" in derived:
-            # A kind that only the one side knows counts nothing on the other.
+            # A kind that is missing on one side counts 0 there.
             derived_kinds = {kind: ValueRange(0, 0) for kind in self.counts.flops_by_kind} | derived_kinds
         kinds = {kind: self.counts.flops_by_kind.get(kind, 0) for kind in (*self.counts.flops_by_kind, *derived_kinds)}
         statuses = {metric: metrics[metric].status for metric in derived}
         for level, (cache, _) in self.levels.items():
             if "io" in metrics:
-                # Of the bytes of a run only the least that any replacement moves is known.
-                found, why = derived_at({f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L})
-                derived, unchecked = derived | found, unchecked | why
-                statuses |= dict.fromkeys(found, metrics["io"].status)
+                # For the bytes of a run only the minimum over all replacement policies is known.
+                extra, why = derived_at({f"{level}_io": metrics["io"]}, {**point, "Z": cache.Z, "L": cache.L})
+                derived, unchecked = derived | extra, unchecked | why
+                statuses |= dict.fromkeys(extra, metrics["io"].status)
         counts = CountsView(
             self._executed(), derived, statuses, kinds, derived_kinds, self.counts.own, self.counts.total
         )
@@ -120,14 +120,14 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def _other_words(self) -> str:
-        """A remark where the words of the machine are not those that `bytes` are of."""
+        """A remark if the words of the machine differ from the words of `bytes`."""
         machine = self.settings.machine
         word = 8 if machine is None or self.cache is None else machine.values.get("word", 8)
         return "" if word == 8 else f"; byte counts assume words of 8 B, but the machine's words have {word} B"
 
     @property
     def _not_derived(self) -> str | None:
-        """Why the io of this run is not what is derived; None where it is."""
+        """The reason that the derived io does not apply to this run; None if it does."""
         if self.cache is not None and self.cache.policy != "optimal":
             return "the derived bounds assume optimal replacement"
         if self.settings.processors is not None and isinstance(self.settings.processors.schedule, WorkStealing):
@@ -146,7 +146,7 @@ class Run(ExecutedRun, WithPage):
         return {metric: count for metric, count in counted.items() if count is not None}
 
     def _moves(self, metric: str) -> bool:
-        """Whether a metric of communication can count anything: within nodes only where an axis is."""
+        """Test whether a metric of communication can count anything: within nodes only if an axis is."""
         return not metric.startswith("node_") or any(axis.within is not None for axis in self.algorithm.node.grid)
 
     def __str__(self) -> str:
@@ -154,7 +154,7 @@ class Run(ExecutedRun, WithPage):
 
     @property
     def page(self) -> Document:
-        """What notebooks show."""
+        """The page that notebooks show."""
         return runs.document(self.view)
 
 
@@ -163,7 +163,7 @@ run, run_at = partial(running.run, Run), partial(running.run_at_sizes, Run)
 
 
 def derived_at(costs: Mapping[str, Cost], point: Point) -> tuple[dict[str, ValueRange], dict[str, str]]:
-    """The derived values at a point; and for those without one, why."""
+    """Return the derived values at a point, and the reasons of costs without a value."""
     derived: dict[str, ValueRange] = {}
     unchecked: dict[str, str] = {}
     for name, cost in costs.items():

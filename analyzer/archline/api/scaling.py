@@ -20,21 +20,21 @@ from archline.report.layout import terminal_width
 
 
 class Scaled:
-    """How an algorithm scales: `str()` shows it as the command does; `steps`, a point each, and `document` for JSON."""
+    """The scaling of an algorithm: `str()` shows it as the command does; `steps` are points, `document` is JSON."""
 
-    def __init__(self, found: Scaling) -> None:
-        self.scaling = found
+    def __init__(self, scaling: Scaling) -> None:
+        self.scaling = scaling
 
     @property
     def steps(self) -> tuple[ScaleStep, ...]:
-        """The sizes in the order of their processors, each with its energy, or the reason why it was left out."""
+        """The sizes in the order of their processors, each with its energy, or the reason that it was left out."""
         return self.scaling.steps
 
     @property
     def document(self) -> dict[str, Any]:
-        """What `--format json` prints."""
-        found: dict[str, Any] = loads(report.json_text(self.scaling))
-        return found
+        """The document that `--format json` prints."""
+        parsed: dict[str, Any] = loads(report.json_text(self.scaling))
+        return parsed
 
     def __str__(self) -> str:
         return report.text(self.scaling, terminal_width())
@@ -52,10 +52,10 @@ def scale(
     parameters: Mapping[str, str | float] | None = None,
     measured: bool = False,
 ) -> Scaled:
-    """Where time and energy scale perfectly: one problem on more and more processors (Demmel et al. 2013).
+    """Find where time and energy scale perfectly: one problem on more and more processors (Demmel et al. 2013).
 
-    `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the others. Raises ArchlineError as
-    `energy` does; AL411 where sizes that vary together differ in number, or the processors do not grow.
+    `vary="c=1..8"` names sizes that grow, several together as a list; `at` has the rest. Raises ArchlineError as
+    `energy` does; AL411 if sizes that vary together differ in number, or the processors do not grow.
     """
     chosen = adjust_machine(machine, parameters)
     varied = [vary] if isinstance(vary, str) else list(vary)

@@ -24,7 +24,7 @@ _DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
 
 
 def all_rules() -> dict[str, Rule]:
-    """Every rule by code, from all modules that define one."""
+    """Return every rule by code, from all modules that define one."""
     for file in sorted(_PACKAGE.rglob("*.py")):
         if _DEFINITION.search(file.read_text(encoding="utf-8")):
             import_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
@@ -32,11 +32,11 @@ def all_rules() -> dict[str, Rule]:
 
 
 def explain(code: str) -> str:
-    """The documentation of a rule such as `AL201`, as Markdown. Raises ArchlineError (AL412) for an unknown code."""
-    known = all_rules()
-    rule = known.get(code.strip().upper())
+    """Return the documentation of a rule such as `AL201` as Markdown. Raises ArchlineError (AL412) if unknown."""
+    rules_by_code = all_rules()
+    rule = rules_by_code.get(code.strip().upper())
     if rule is None:
-        hint = did_you_mean(code.strip().upper(), known) or "`archline explain` lists all codes"
+        hint = did_you_mean(code.strip().upper(), rules_by_code) or "`archline explain` lists all codes"
         raise error(rules.UNKNOWN_CODE, f"there is no rule `{code[:40]}`", hint=hint)
     return rule.documentation
 
@@ -46,13 +46,13 @@ _RECURSION_LIMIT = 20_000
 
 
 class FormatError(AssertionError):
-    """The formatted text does not mean what the program means: a defect of the printer, never of the input."""
+    """The formatted text has another meaning than the program: a defect of the printer, never of the input."""
 
 
 def format_source(source: Source) -> str:
-    """The canonical text of a program, which is parsed again and must have the same structure: else FormatError.
+    """Return the canonical text of a program, which is parsed again and must have the same structure: else FormatError.
 
-    Raises ArchlineError where the program has syntax errors.
+    Raises ArchlineError for a program with syntax errors.
     """
     sys.setrecursionlimit(max(sys.getrecursionlimit(), _RECURSION_LIMIT))
     program = parse_program(source)
@@ -70,23 +70,23 @@ def _texts(comments: tuple[object, ...]) -> list[str]:
 
 
 def listed(targets: Sequence[str]) -> list[LibraryEntry]:
-    """The algorithms that targets name; those of the library without any. Raises ArchlineError.
+    """Return the algorithms that targets name; without targets those of the library. Raises ArchlineError.
 
     A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; `::name` picks one.
     """
     if not targets:
-        return [each for module in stdlib_modules() for each in _of_module(module)]
-    return [each for target in targets for each in _named(target)]
+        return [entry for module in stdlib_modules() for entry in _of_module(module)]
+    return [entry for target in targets for entry in _named(target)]
 
 
 def _named(target: str) -> list[LibraryEntry]:
     place, separator, name = target.partition("::")
-    found = list(_of_place(place))
+    entries = list(_of_place(place))
     if not separator:
-        return found
-    chosen = [each for each in found if each.name == name]
+        return entries
+    chosen = [entry for entry in entries if entry.name == name]
     if not chosen:
-        hint = did_you_mean(name, [each.name for each in found])
+        hint = did_you_mean(name, [entry.name for entry in entries])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
     return chosen
 
@@ -98,13 +98,13 @@ def _of_place(place: str) -> Iterator[LibraryEntry]:
             yield from _of_file(str(file), file)
         return
     modules = stdlib_modules()
-    found = [module for module in modules if module == place or module.startswith(f"{place}.")]
-    if not found:
+    selected = [module for module in modules if module == place or module.startswith(f"{place}.")]
+    if not selected:
         families = sorted({module.partition(".")[0] for module in modules})
         hint = did_you_mean(place, [*families, *modules]) or f"its families are {', '.join(families)}"
         message = f"there is no file, folder, family or module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=hint)
-    for module in found:
+    for module in selected:
         yield from _of_module(module)
 
 

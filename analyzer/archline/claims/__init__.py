@@ -1,5 +1,7 @@
 """Decide claims about derived costs: `ensures` of algorithms, growth, optimality, and bounds on communication.
 
-`decide` tries tactics on a claim and falls back to cases (`by_cases`); `growth_*` derive and compare growth,
-and `optimality`, `published` and `communication_*` compare a cost with lower bounds.
+`decide.decide_claims` is the entry: it tries tactics on each claim, a `verdicts.ClaimQuery`, falls back to cases
+(`by_cases`), and returns a `Verdict` for each. `growth_*` derive and compare growth, as a `CostGrowth`;
+`optimality`, `published` and `communication_*` compare a cost with lower bounds. Callers: archline.costs,
+archline.compare and the reports.
 """

@@ -64,7 +64,7 @@ class AlgorithmInCase:
 def is_long(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an algorithm is too long to derive its costs more than once."""
     every = (algorithm, *find_reachable(module, algorithm))
-    return sum(1 for each in every for _ in s.nodes(each.body)) > MAX_NODES
+    return sum(1 for part in every for _ in s.nodes(part.body)) > MAX_NODES
 
 
 @record
@@ -85,19 +85,19 @@ class ByCases:
     decide: Decide
     _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
-    def verdict(self, ensures: s.Ensures, found: Verdict) -> Verdict:
-        """Decide a claim by cases; keep the verdict `found` if they do not decide it."""
+    def verdict(self, ensures: s.Ensures, before: Verdict) -> Verdict:
+        """Decide a claim by cases; keep the verdict so far if they do not decide it."""
         if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or is_out_of_time():
-            return found
+            return before
         for decide_cases in (self._by_axes, self._by_when):
             by_cases = decide_cases(ensures)
             if by_cases is not None and by_cases.outcome in ("holds", "fails"):
                 return by_cases
-        return found
+        return before
 
     def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim in all cases of the axes that it allows, which are shared by all claims."""
-        extents = dict.fromkeys(each.id for axis in self.algorithm.grid if isinstance(each := axis.extent, s.Name))
+        extents = dict.fromkeys(extent.id for axis in self.algorithm.grid if isinstance(extent := axis.extent, s.Name))
         ways = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
         if not 1 <= len(ways) <= MAX_AXES or not all(ways):
             return None
@@ -121,13 +121,13 @@ class ByCases:
         narrowed = self._under(facts)
         if narrowed is None:
             return None
-        found = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
-        if found.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
-            # Io, and what is derived on request, has no costs in cases.
-            return found
+        verdict = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
+        if verdict.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
+            # Io, and metrics that are derived on request, have no costs in cases.
+            return verdict
         split = next(_undecided_splits(self.algorithm, ensures, narrowed), None)
         if split is None:
-            return found
+            return verdict
         cases = (split.several, split.one)
         return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
 
@@ -193,14 +193,14 @@ def _names_in_conditions(cost: Cost) -> frozenset[str]:
 
 def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
     """Yield splits of axis extents that are sizes, then of quotients, then of other extents."""
-    extents = sorted((axis.extent for axis in algorithm.grid), key=lambda each: not isinstance(each, s.Name))
-    yield from (_split(each) for each in extents if isinstance(each, s.Name))
+    extents = sorted((axis.extent for axis in algorithm.grid), key=lambda extent: not isinstance(extent, s.Name))
+    yield from (_split(extent) for extent in extents if isinstance(extent, s.Name))
     for fact in (*algorithm.where, *ensures.when):
         if isinstance(fact, s.Divides):
             for name in sorted(s.names(fact.divisor) - {"P"}):
                 yield _split(s.Name(name, span=fact.span))
             yield _split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
-    yield from (_split(each) for each in extents if not isinstance(each, s.Name))
+    yield from (_split(extent) for extent in extents if not isinstance(extent, s.Name))
 
 
 def _split(number: s.Expr) -> _Split:
@@ -236,19 +236,19 @@ def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest:
     if not when or is_long(module, node):
         return everywhere
     try:
-        narrowed, own = add_where(module, node, when)
-        Domain((*express_facts_in_sizes(own), *assumed(own)))
+        narrowed, narrowed_node = add_where(module, node, when)
+        Domain((*express_facts_in_sizes(narrowed_node), *assumed(narrowed_node)))
     except ArchlineError:
         # There are no such sizes.
         return everywhere
     if inherited_facts(module, node, when) != when:
         # The calls that it makes of itself may have axes of one processor.
         return everywhere
-    found = derive(narrowed, own) if longest is None else derive_with_longest(narrowed, own)
-    if any(each.upper is None and costs[each.metric].upper is not None for each in found):
+    derived = derive(narrowed, narrowed_node) if longest is None else derive_with_longest(narrowed, narrowed_node)
+    if any(cost.upper is None and costs[cost.metric].upper is not None for cost in derived):
         return everywhere
-    metrics = {each.metric: _sharper_cost(each, costs[each.metric]) for each in found}
-    return GeneralCase(narrowed, own, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
+    metrics = {cost.metric: _sharper_cost(cost, costs[cost.metric]) for cost in derived}
+    return GeneralCase(narrowed, narrowed_node, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
 def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
@@ -275,4 +275,4 @@ def is_shorter(case: GeneralCase, costs: Costs) -> bool:
 
 
 def _length(costs: Costs, cost: Cost) -> int:
-    return sum(len(costs.text(each)) for each in (cost.lower or ZERO, cost.upper or ZERO))
+    return sum(len(costs.text(bound)) for bound in (cost.lower or ZERO, cost.upper or ZERO))

@@ -48,10 +48,10 @@ def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
             case s.IsPower(value=s.Name(id="P"), base=s.Integer(value=base)) if base >= 2:
                 powers.append(base)
             case s.Binary(op="==", left=s.Name(id=left), right=s.Name(id=right)):
-                one, other = same.get(left, left), same.get(right, right)
-                same = {name: one if found == other else found for name, found in same.items()} | {
-                    other: one,
-                    right: one,
+                representative, replaced = same.get(left, left), same.get(right, right)
+                same = {name: representative if symbol == replaced else symbol for name, symbol in same.items()} | {
+                    replaced: representative,
+                    right: representative,
                 }
             case _:
                 # Other facts may hold or not.
@@ -105,8 +105,8 @@ class _Claim:
             ((call, factor),) = factors.items()
             total = total + weight * expand_logarithms(rest.substitute(state))
             weight = weight * factor
-            given = zip(function.parameters, call.arguments, strict=True)
-            state = {name: facts.simplify(expand_logarithms(value.substitute(state))) for name, value in given}
+            arguments = zip(function.parameters, call.arguments, strict=True)
+            state = {name: facts.simplify(expand_logarithms(value.substitute(state))) for name, value in arguments}
             for name, value in state.items():
                 facts = facts.with_nonnegative(value - function.least[name])
         smaller = self._smaller(function, state)
@@ -129,8 +129,8 @@ class _Claim:
         """The bound in terms of levels, without the cost that only the outermost call adds."""
         # Under facts of the first call alone, its recurrence is of the algorithm without them.
         module, algorithm = self.scope.module, self.function.algorithm
-        own = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
-        names = (*module.signatures[own].size_names, "P")
+        declared = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
+        names = (*module.signatures[declared].size_names, "P")
         start = self.ties.start(names, levels)
         for name, expr in defined_sizes(self.function.where):
             if name not in self.function.parameters:
@@ -170,7 +170,7 @@ class _Claim:
         facts = Facts()
         for name in self.function.parameters:
             symbol = self.ties.same.get(name, name)
-            tied = [each for each in self.function.parameters if self.ties.same.get(each, each) == symbol]
-            least = [self.function.least[each] for each in tied if each in self.function.least]
+            tied = [size for size in self.function.parameters if self.ties.same.get(size, size) == symbol]
+            least = [self.function.least[size] for size in tied if size in self.function.least]
             facts = facts.with_symbol(symbol, (Poly.constant(max(least)),) if least else ())
         return facts.with_symbol("levels", (Poly.constant(levels),))

@@ -81,19 +81,19 @@ class SolvedProblem:
 @lru_cache(maxsize=1)
 def problem_tables() -> Texts:
     """Load `sources`, `problems`, and `algorithms` with their problem from the data file."""
-    found: Texts = json.loads((resource("bounds") / "communication.json").read_text(encoding="utf-8"))
-    return found
+    tables: Texts = json.loads((resource("bounds") / "communication.json").read_text(encoding="utf-8"))
+    return tables
 
 
 def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
     """The problem that a library algorithm solves; None for other algorithms."""
-    known = problem_tables()["algorithms"].get(target_of(algorithm))
-    if known is None:
+    entry = problem_tables()["algorithms"].get(target_of(algorithm))
+    if entry is None:
         return None
-    most = known.get("most")
+    most = entry.get("most")
     return _solved(
-        known["problem"],
-        [parse_expression(each) for each in known["sizes"]],
+        entry["problem"],
+        [parse_expression(text) for text in entry["sizes"]],
         None if most is None else parse_expression(most),
     )
 
@@ -115,15 +115,15 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
         raise error(PROBLEM, f"`{name}` needs its sizes", hint=f"write `{shape}` with those of the algorithm")
     # One expression, so that commas are the parser's.
     inner = parse_expression(f"max({rest.rstrip()[:-1]})", "--problem") if rest.strip(" )") else None
-    given = inner.arguments if isinstance(inner, s.Call) else ()
-    if len(given) != len(expected):
+    arguments = inner.arguments if isinstance(inner, s.Call) else ()
+    if len(arguments) != len(expected):
         has = f"{len(expected)} size{'s' if len(expected) > 1 else ''}"
-        raise error(PROBLEM, f"`{name}` has {has}, but {len(given)} are given", hint=f"`{shape}`")
-    unknown = sorted(s.names(given) - {*sizes})
+        raise error(PROBLEM, f"`{name}` has {has}, but {len(arguments)} are given", hint=f"`{shape}`")
+    unknown = sorted(s.names(arguments) - {*sizes})
     if unknown:
         hint = did_you_mean(unknown[0], sizes) or f"it has {', '.join(sizes)}"
         raise error(PROBLEM, f"the algorithm has no size `{unknown[0]}`", hint=hint)
-    return _solved(name, given, None, by_user=True)
+    return _solved(name, arguments, None, by_user=True)
 
 
 def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> SolvedProblem:
@@ -210,22 +210,22 @@ class CommunicationBounds:
     @property
     def sizes(self) -> str:
         """The sizes of the problem in those of the algorithm, as text; empty if the names are the same."""
-        given = {name: format_expression(value) for name, value in self.solved.sizes.items()}
-        return ", ".join(f"{name} = {text}" for name, text in given.items() if name != text)
+        texts = {name: format_expression(value) for name, value in self.solved.sizes.items()}
+        return ", ".join(f"{name} = {text}" for name, text in texts.items() if name != text)
 
     def at(self, point: Mapping[str, int | Fraction], memory: Fraction | None) -> dict[str, Ends]:
         """Evaluate the bounds on words by kind; `memory` is the words of a processor's arrays.
 
         Bounds that depend on memory need it. If no bound is positive, communication may be unnecessary.
         """
-        known = self.placed(point)
+        values = self.placed(point)
         result: dict[str, Ends] = {}
         for bound in self.bounds:
-            if "P" not in known or (bound.needs_memory and not self.words_held(memory)):
+            if "P" not in values or (bound.needs_memory and not self.words_held(memory)):
                 continue
             words = {} if memory is None else {MEMORY: self.words_held(memory)}
             try:
-                value = bound.at({**known, **words})
+                value = bound.at({**values, **words})
             except EvaluationError:
                 continue
             if value is not None:
@@ -240,8 +240,8 @@ class CommunicationBounds:
         except EvaluationError:
             return result
         # With P among the extents it is given, and they need not be integers where they are no fit.
-        if "P" not in result and not any(isinstance(each, Interval) for each in extents):
-            result["P"] = reduce(lambda a, b: a * b, (Fraction(each) for each in extents))  # type: ignore[arg-type]
+        if "P" not in result and not any(isinstance(extent, Interval) for extent in extents):
+            result["P"] = reduce(lambda a, b: a * b, (Fraction(extent) for extent in extents))  # type: ignore[arg-type]
         return result
 
     def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
@@ -265,7 +265,7 @@ def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedP
     reader = _Reader(
         solved, _cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
     )
-    bounds = tuple(_bound(reader, each) for each in solved.problem["bounds"])
+    bounds = tuple(_bound(reader, texts) for texts in solved.problem["bounds"])
     return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
 
 
@@ -303,8 +303,8 @@ class _Reader:
 
     def read_facts(self, text: str) -> tuple[s.Fact, ...]:
         """Parse a condition of the data file; empty if there is none."""
-        found = parse_facts(text) if text else ()
-        return tuple(substitute_in_fact(substitute_in_fact(each, self._own), self._values) for each in found)
+        facts = parse_facts(text) if text else ()
+        return tuple(substitute_in_fact(substitute_in_fact(fact, self._own), self._values) for fact in facts)
 
     def per_core(self, expr: s.Expr) -> s.Expr:
         """Return a core's share of the words of a node."""
@@ -319,8 +319,8 @@ class _Reader:
         if self.solved.equal or self.cores is not None:
             return format_sum(multiply_out(substitute_names(whole, {MEMORY: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
-        found = b.binary("-", parse_expression(lead), data)
-        return Formula(substitute_names(found, {**self.solved.sizes, **self._shown}))
+        difference = b.binary("-", parse_expression(lead), data)
+        return Formula(substitute_names(difference, {**self.solved.sizes, **self._shown}))
 
     def growth(self, text: str) -> Formula:
         """Return a lower bound up to constants for people."""
@@ -333,21 +333,21 @@ class _Reader:
         return letters if self.solved.most is not None else {**letters, "Q": b.name("P")}
 
 
-def _bound(reader: _Reader, known: Texts) -> LowerBound:
+def _bound(reader: _Reader, texts: Texts) -> LowerBound:
     solved = reader.solved
-    source, theorem, assumptions = solved.source(known), str(known["theorem"]), tuple(_assumptions(solved, known))
-    if "growth" in known:
-        return LowerBound(known["kind"], source, theorem, assumptions, growth=reader.growth(known["growth"]))
-    shared = known.get("balanced", False) and solved.most is not None
+    source, theorem, assumptions = solved.source(texts), str(texts["theorem"]), tuple(_assumptions(solved, texts))
+    if "growth" in texts:
+        return LowerBound(texts["kind"], source, theorem, assumptions, growth=reader.growth(texts["growth"]))
+    shared = texts.get("balanced", False) and solved.most is not None
     held = reader.per_core(reader.read(f"({solved.problem['data']})/P"))
     cases = []
-    # Of equal sizes the last alone has room: the others hold where Q <= 1.
-    for when, text in known["lead"][-1:] if solved.equal else known["lead"]:
+    # For equal sizes only the last case is possible: the rest require Q <= 1.
+    for when, text in texts["lead"][-1:] if solved.equal else texts["lead"]:
         written = f"Q/P*({text})" if shared else text
         lead = reader.per_core(reader.read(written))
         shown = reader.bound(written, s.Binary("-", lead, held, span=lead.span))
         cases.append(LeadCase(reader.read_facts(when), lead, reader.condition(when), shown))
-    return LowerBound(known["kind"], source, theorem, assumptions, tuple(cases), held)
+    return LowerBound(texts["kind"], source, theorem, assumptions, tuple(cases), held)
 
 
 def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
@@ -362,16 +362,16 @@ def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), within)
 
 
-def _assumptions(solved: SolvedProblem, known: Texts) -> list[str]:
+def _assumptions(solved: SolvedProblem, texts: Texts) -> list[str]:
     result = ["one copy of input and output, distributed over the processors' memories"]
-    if known.get("balanced") and solved.most is not None:
+    if texts.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
         result.append(f"no processor performs more than {format_expression(solved.most)} of the {unit}")
-    elif known.get("balanced"):
+    elif texts.get("balanced"):
         result.append(f"all processors perform the same number of {solved.problem.get('unit', 'operations')}")
-    if "growth" in known:
+    if "growth" in texts:
         result.append("the bound exceeds the memory of a processor")
-    if known.get("even"):
+    if texts.get("even"):
         result.append(f"all processors start with {_first_size_text(solved)}/P elements each, or all end with as many")
     return result
 
@@ -382,14 +382,14 @@ def _first_size_text(solved: SolvedProblem) -> str:
 
 def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
     """Bound the real registers of a processor; None if a recursive algorithm has some."""
-    found = 0
-    for each in (algorithm, *(other for other in find_reachable(module, algorithm) if other is not algorithm)):
-        own = sum(_is_register(node) for node in s.nodes(each.body))
-        own += sum(_is_register(parameter) for parameter in each.parameters)
-        if own and is_recursive(module, each):
+    total = 0
+    for part in (algorithm, *(callee for callee in find_reachable(module, algorithm) if callee is not algorithm)):
+        registers = sum(_is_register(node) for node in s.nodes(part.body))
+        registers += sum(_is_register(parameter) for parameter in part.parameters)
+        if registers and is_recursive(module, part):
             return None
-        found += own
-    return found
+        total += registers
+    return total
 
 
 def _is_register(node: s.Node) -> bool:

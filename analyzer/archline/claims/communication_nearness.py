@@ -136,7 +136,7 @@ def _limit(costs: Costs, bounds: CommunicationBounds, bound: LowerBound, words: 
     top = None if above is None else _single_term(costs.tree(above))
     if lead is None or held is None or top is None:
         return None
-    if not all(_is_lower_order(each / lead[0]) for each in held):
+    if not all(_is_lower_order(term / lead[0]) for term in held):
         return None
     ratio = top[0] / lead[0]
     if not ratio.never_shrinks:
@@ -179,8 +179,8 @@ def _by_growth(module: Module, costs: Costs, bounds: CommunicationBounds, bound:
         lead = substitute_names(lead, {MEMORY: memory})
     processors = find_processors(bounds.algorithm)
     placed = substitute_names(lead, {} if processors is None else {"P": processors})
-    found = next(_proved(bounds, upper, placed, where), "")
-    return (found, format_conjunction(where)) if found else ("", "")
+    factor = next(_proved(bounds, upper, placed, where), "")
+    return (factor, format_conjunction(where)) if factor else ("", "")
 
 
 def _proved(bounds: CommunicationBounds, words: s.Expr, lead: s.Expr, more: tuple[s.Fact, ...]) -> Iterator[str]:

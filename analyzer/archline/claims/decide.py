@@ -1,4 +1,4 @@
-"""Decide `ensures`: test whether a derived cost equals, or stays below or above, what its author wrote.
+"""Decide `ensures`: test whether a derived cost equals the claimed one, or stays below or above it.
 
 A sequence of tactics is tried on each claim, and where none decides it, cases of the sizes.
 """
@@ -73,16 +73,19 @@ def decide_claims(
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
     facts = assumed_facts(module, algorithm) if facts is None else facts
-    written = [_substitute_processors(replace(each, when=(*each.when, *facts)), algorithm) for each in ensures]
-    found = [_decide_claim(each, algorithm, costs, scope) for each in written]
+    written = [_substitute_processors(replace(claim, when=(*claim.when, *facts)), algorithm) for claim in ensures]
+    verdicts = [_decide_claim(claim, algorithm, costs, scope) for claim in written]
     by_cases = ByCases(module, algorithm, _decide_claim)
-    found = [
+    verdicts = [
         by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
-        for claim, verdict in zip(written, found, strict=True)
+        for claim, verdict in zip(written, verdicts, strict=True)
     ]
-    found = [_reject_vacuous(each, algorithm, costs, scope) for each in found]
-    found = [replace(each, reason=_full_reason(each.reason)) if each.outcome == "unknown" else each for each in found]
-    return tuple(replace(verdict, ensures=each) for verdict, each in zip(found, ensures, strict=True))
+    verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
+    verdicts = [
+        replace(verdict, reason=_full_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
+        for verdict in verdicts
+    ]
+    return tuple(replace(verdict, ensures=claim) for verdict, claim in zip(verdicts, ensures, strict=True))
 
 
 def _full_reason(reason: str) -> str:
@@ -139,12 +142,12 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling)
     else:
         tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
-    found = first_decided(asked, tactics)
-    assert found is not None
-    if not asked.compares and found.outcome == "holds":
-        found = where_logarithms_vanish(asked) or found
-    if asked.compares or found.outcome != "fails":
-        return _with_evidence(found, asked)
+    verdict = first_decided(asked, tactics)
+    assert verdict is not None
+    if not asked.compares and verdict.outcome == "holds":
+        verdict = where_logarithms_vanish(asked) or verdict
+    if asked.compares or verdict.outcome != "fails":
+        return _with_evidence(verdict, asked)
 
     def is_proved(guarded: s.Ensures) -> bool:
         there = replace(asked, claim=guarded)
@@ -152,7 +155,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         return holds and where_logarithms_vanish(there) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_with_evidence(found, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
+    return replace(_with_evidence(verdict, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
 
 
 def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
@@ -237,10 +240,10 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.by_case and not cost.plans):
         return None
-    bound, given = format_expression(claim.bound), {"", *map(format_fact, claim.when)}
+    bound, conditions = format_expression(claim.bound), {"", *map(format_fact, claim.when)}
 
     def is_shown_as(value: Poly | None, when: str = "") -> bool:
-        return value is not None and bound == asked.costs.text(value) and when in given
+        return value is not None and bound == asked.costs.text(value) and when in conditions
 
     with suppress(ArchlineError):
         upper = any([is_shown_as(x.value, x.where.when) for x in cost.by_cache] or [is_shown_as(cost.upper)])
@@ -257,11 +260,11 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
         with limit_effort(MAX_TERM_PRODUCTS):
             claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
             claims = [
-                _Comparison(replace(asked, cost=each), claimed)
-                for each in _unconditional_bounds(asked.cost, asked.known)
+                _Comparison(replace(asked, cost=bounds), claimed)
+                for bounds in _unconditional_bounds(asked.cost, asked.known)
             ]
-            found = next((each for each in claims if each.proved()), None)
-            return claims[0].unproved() if found is None else found.asked.verdict("holds", PROVED)
+            proved = next((comparison for comparison in claims if comparison.proved()), None)
+            return claims[0].unproved() if proved is None else proved.asked.verdict("holds", PROVED)
     except NotStaticError as problem:
         return asked.unknown(f"the claim: {problem.reason}")
     except TooComplexError as problem:
@@ -294,7 +297,7 @@ class _Comparison:
 
     def proved(self, tactics: Sequence[Proof] = ()) -> bool:
         """Test whether the comparison is proved for all sizes."""
-        return all(any(never_negative(each, facts, tactics) for each in group) for facts, group in self._margins())
+        return all(any(never_negative(margin, facts, tactics) for margin in group) for facts, group in self._margins())
 
     def unproved(self) -> Verdict:
         """Look for a counterexample, then for a stronger proof; else the verdict is unknown."""
@@ -313,20 +316,20 @@ class _Comparison:
 
     def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """Yield values, one of each group to be nonnegative, with the facts of each regime."""
-        claim, cost, known = self.asked.claim, self.asked.cost, self.asked.known
+        claim, cost, stated = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
             processors = Poly.symbol(claim.processors.id)
-            for group in claim_margins(self.asked.costs, processors, known.restore(self.claimed), claim.relation):
-                yield known, tuple(each.substitute(known.rewrites) for each in group)
+            for group in claim_margins(self.asked.costs, processors, stated.restore(self.claimed), claim.relation):
+                yield stated, tuple(margin.substitute(stated.rewrites) for margin in group)
             return
         for piece, case in cost.facts_by_piece:
             if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
                 continue
-            facts = known if case is None else with_all_facts(case, claim.when, self.asked.scope)
+            facts = stated if case is None else with_all_facts(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
-                yield facts, (self.claimed - as_fractions(piece.upper.substitute(known.rewrites)),)
+                yield facts, (self.claimed - as_fractions(piece.upper.substitute(stated.rewrites)),)
             if claim.relation in ("==", ">="):
-                yield facts, (as_fractions(piece.lower.substitute(known.rewrites)) - self.claimed,)
+                yield facts, (as_fractions(piece.lower.substitute(stated.rewrites)) - self.claimed,)
 
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim

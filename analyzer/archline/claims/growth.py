@@ -56,7 +56,7 @@ def pieces_by_cases(
         if case is not None
     ]
     for cases in [by_piece] if by_piece else in_cases(cost.lower, known):
-        found = []
+        result = []
         for case in cases:
             low = case.lower
             if some and (less := low.constant_term) < 0:
@@ -64,8 +64,8 @@ def pieces_by_cases(
                 low = (low - less) / (1 - less)
             ends = readable_bounds(costs, (low, case.upper), case.facts, True)
             growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), union_conditions([case]))
-            found.append((growth, replace(case, lower=low)))
-        yield found
+            result.append((growth, replace(case, lower=low)))
+        yield result
 
 
 def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
@@ -83,26 +83,28 @@ def over_range(
     """Express a cost and its facts in the length of an index range; None without one, or if the start matters."""
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    found = in_other_forms(cost, indices.moved, indices.facts)
-    ends = (found.lower, found.upper, *(end for piece in found.pieces for end in (piece.lower, piece.upper)))
+    moved = in_other_forms(cost, indices.moved, indices.facts)
+    ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
-    return found, indices.written_facts(facts), indices.facts(known)
+    return moved, indices.written_facts(facts), indices.facts(known)
 
 
 def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
     """Convert the time on a number of processors for the growth prover, by the regimes of work and span."""
     work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     result = []
-    for one, other in product(work, span):
-        assert one.lower is not None
-        assert one.upper is not None
-        assert other.lower is not None
-        assert other.upper is not None
-        least, most = (b.binary("/", each, b.name(processors)) for each in (one.lower, one.upper))
-        where = tuple({format_fact(each): each for each in (*one.where, *other.where)}.values())
-        together = tuple(dict.fromkeys((*one.facts, *other.facts)))
-        result.append(Growth(b.call("max", other.lower, least), b.binary("+", other.upper, most), together, where))
+    for work_piece, span_piece in product(work, span):
+        assert work_piece.lower is not None
+        assert work_piece.upper is not None
+        assert span_piece.lower is not None
+        assert span_piece.upper is not None
+        least, most = (b.binary("/", end, b.name(processors)) for end in (work_piece.lower, work_piece.upper))
+        where = tuple({format_fact(fact): fact for fact in (*work_piece.where, *span_piece.where)}.values())
+        together = tuple(dict.fromkeys((*work_piece.facts, *span_piece.facts)))
+        result.append(
+            Growth(b.call("max", span_piece.lower, least), b.binary("+", span_piece.upper, most), together, where)
+        )
     return result
 
 
@@ -118,9 +120,9 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
     """List bounds on sizes as facts: n >= 17, n >= m."""
     result: list[s.Fact] = []
     for power in facts.powers:
-        known = facts.bounds[power.exponent]
-        for relation, values in ((">=", known.lower), ("<=", known.upper)):
-            limits = [2 ** (int(each.constant_term.p) * power.every) for each in values if each.is_constant]
+        exponent_bounds = facts.bounds[power.exponent]
+        for relation, values in ((">=", exponent_bounds.lower), ("<=", exponent_bounds.upper)):
+            limits = [2 ** (int(value.constant_term.p) * power.every) for value in values if value.is_constant]
             result.extend(b.binary(relation, b.name(power.name), b.number(limit)) for limit in limits)
     for name, bounds in facts.bounds.items():
         if name in facts.quotients or not name.isidentifier():
@@ -144,10 +146,10 @@ def all_arrays_fit(cost: Cost, known: Facts) -> bool:
 
 def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
     """Return the growths of an io recurrence with a cut-off, or the reason why they are unknown."""
-    found = "" if cost.orders is None else cost.orders(facts)
-    if isinstance(found, str):
-        return found
-    return tuple(replace(each, lower=None, facts=(*facts, *unconditional_facts(each))) for each in found)
+    orders = "" if cost.orders is None else cost.orders(facts)
+    if isinstance(orders, str):
+        return orders
+    return tuple(replace(growth, lower=None, facts=(*facts, *unconditional_facts(growth))) for growth in orders)
 
 
 def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
@@ -168,7 +170,7 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     small = ((b.name("Z"), FEW_LINES**2), (b.name("L"), FEW_LINES))
     few = (*facts, *(b.binary("<=", name, b.number(most)) for name, most in small))
     both = filter(None, (costs["work"], costs.metrics.get("io")))
-    compared = next((each for each in both if each.lower is not None and each.upper is not None), None)
+    compared = next((cost for cost in both if cost.lower is not None and cost.upper is not None), None)
     if compared is None:
         return False
     return decide_growth("O", growth_pieces(costs, compared, few, known), bound, lambda *_: None).outcome == "holds"

@@ -49,31 +49,34 @@ class GrowthCase:
 
 def union_conditions(cases: Sequence[GrowthCase]) -> tuple[s.Fact, ...]:
     """The condition that one of several cases holds; complementary conditions cancel."""
-    found = [case.conditions for case in cases]
-    while pair := next((each for each in combinations(found, 2) if _sides(*each)), None):
-        found = [each for each in found if each not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
-    ways = [comparisons(each) for each in found]
-    if len(ways) == 1 or not all(ways):
-        return ways[0] if len(ways) == 1 else ()
-    return (b.join_conditions("or", [b.join_conditions("and", each) for each in ways]),)
+    lists = [case.conditions for case in cases]
+    while pair := next((candidates for candidates in combinations(lists, 2) if _sides(*candidates)), None):
+        lists = [part for part in lists if part not in pair] + [tuple(x for x in pair[0] if x in pair[1])]
+    alternatives = [comparisons(conditions) for conditions in lists]
+    if len(alternatives) == 1 or not all(alternatives):
+        return alternatives[0] if len(alternatives) == 1 else ()
+    return (b.join_conditions("or", [b.join_conditions("and", parts) for parts in alternatives]),)
 
 
 def _sides(first: Conditions, second: Conditions) -> bool:
     """Test whether two lists of conditions differ by a single, complementary condition."""
-    one, other = ([each for each in ours if each not in theirs] for ours, theirs in ((first, second), (second, first)))
-    if len(one) != 1 or len(other) != 1:
+    only_first, only_second = (
+        [condition for condition in ours if condition not in theirs]
+        for ours, theirs in ((first, second), (second, first))
+    )
+    if len(only_first) != 1 or len(only_second) != 1:
         return False
     # Between e >= 0 and c - e >= 0 nothing is left where c >= 0, nor where c is -1 and e a whole number.
-    both = one[0] + other[0]
-    return both.is_constant and both.constant_term >= -int(a.is_integral(one[0]))
+    both = only_first[0] + only_second[0]
+    return both.is_constant and both.constant_term >= -int(a.is_integral(only_first[0]))
 
 
 def in_cases(value: Poly, facts: Facts) -> Iterator[list[GrowthCase]]:
     """Yield lists of cases of an expression, in increasingly slow ways; ways with too many cases are skipped."""
-    for way in (_rounded, _by_classes):
-        found = list(islice(way(value, facts), MAX_CASES + 1))
-        if found and None not in found and len(found) <= MAX_CASES:
-            yield [each for each in found if each is not None]
+    for split in (_rounded, _by_classes):
+        cases = list(islice(split(value, facts), MAX_CASES + 1))
+        if cases and None not in cases and len(cases) <= MAX_CASES:
+            yield [case for case in cases if case is not None]
 
 
 def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
@@ -91,23 +94,23 @@ def _rounded(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 
 def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
     """Yield cases by remainders of the sizes; the value is a polynomial in each case."""
-    found: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
+    by_leads: dict[frozenset[Poly], tuple[dict[Poly, fmpq], list[Poly]]] = {}
     regions, classes = Counter[frozenset[Poly]](), list(_classes(value, facts))
-    for known, part, sizes in classes:
-        for conditions, _, each in _by_signs(known.simplify(part), known, (), strip=1):
+    for within, part, sizes in classes:
+        for conditions, _, form in _by_signs(within.simplify(part), within, (), strip=1):
             here = [condition.substitute(sizes) for condition in conditions]
             scaled = [condition / a.compute_content(condition - condition.constant_term) for condition in here]
             regions[frozenset(scaled)] += 1
             leads = {condition - condition.constant_term: condition.constant_term for condition in scaled}
-            limits, forms = found.setdefault(frozenset(leads), (leads, []))
+            limits, forms = by_leads.setdefault(frozenset(leads), (leads, []))
             limits |= {lead: max(number, limits[lead]) for lead, number in leads.items()}
-            forms.append(each.substitute(sizes))
+            forms.append(form.substitute(sizes))
     some_classes = min(regions.values(), default=0) < len(classes)
-    for limits, forms in found.values():
+    for limits, forms in by_leads.values():
         conditions, there = tuple(lead + most for lead, most in limits.items()), facts
         for condition in conditions:
             there = there.with_nonnegative(condition)
-        atoms = {atom for each in forms for atom in each.atoms()}
+        atoms = {atom for form in forms for atom in form.atoms()}
         settled = all(isinstance(atom, Symbol) and facts.nonnegative(Poly.of_atom(atom)) for atom in atoms)
         envelope = _envelope(forms, min), _envelope(forms, max)
         yield GrowthCase(conditions, there, *envelope, some_classes) if settled else None
@@ -116,27 +119,27 @@ def _by_classes(value: Poly, facts: Facts) -> Iterator[GrowthCase | None]:
 def _classes(value: Poly, facts: Facts) -> Iterator[tuple[Facts, Poly, dict[str, Poly]]]:
     """Yield the facts, the value in whole blocks, and the blocks in sizes, for all remainders of the sizes."""
     periods = _remainder_periods(value)
-    for rests in product(*(range(each) for each in periods.values())):
-        known: Facts | None = facts
+    for rests in product(*(range(period) for period in periods.values())):
+        known_facts: Facts | None = facts
         part, sizes = value, dict[str, Poly]()
         for (name, period), number in zip(periods.items(), rests, strict=True):
-            if known is None:
+            if known_facts is None:
                 break
-            block, rest = known.unused("block'"), known.unused("rest'")
+            block, rest = known_facts.unused("block'"), known_facts.unused("rest'")
             whole = Poly.symbol(block).scaled(period)
             within = split_in_blocks(
-                known, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest)
+                known_facts, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest)
             )
-            known, part = pin_symbol(within, rest, number), part.substitute({name: whole + number})
+            known_facts, part = pin_symbol(within, rest, number), part.substitute({name: whole + number})
             sizes[block] = (Poly.symbol(name) - number) / period
-        if known is not None and periods:
-            yield known, part, sizes
+        if known_facts is not None and periods:
+            yield known_facts, part, sizes
 
 
 def _envelope(forms: Sequence[Poly], end: Callable[[Iterable[fmpq]], fmpq]) -> Poly:
     """Combine several polynomials by the minimum or maximum of each coefficient."""
-    monomials = dict.fromkeys(monomial for each in forms for monomial in each.terms)
-    ends = {each: end([form.terms.get(each, fmpq(0)) for form in forms]) for each in monomials}
+    monomials = dict.fromkeys(monomial for form in forms for monomial in form.terms)
+    ends = {monomial: end([form.terms.get(monomial, fmpq(0)) for form in forms]) for monomial in monomials}
     return Poly({monomial: coefficient for monomial, coefficient in ends.items() if coefficient})
 
 
@@ -161,37 +164,37 @@ def _by_signs(
     With `linear`, maxima with more than one rounded quotient remain. A symbol with at most `strip` possible values
     is enumerated.
     """
-    if conditions and (found := _narrow_symbol(value, facts, strip)) is not None:
-        name, places = found
+    if conditions and (narrow := _narrow_symbol(value, facts, strip)) is not None:
+        name, places = narrow
         for place in places:
             apart = Poly.symbol(name) - place
             there, ends = facts.with_nonnegative(apart).with_nonnegative(-apart), (apart, -apart)
             part = there.simplify(value.substitute({name: place}))
             yield from _by_signs(part, there, (*conditions, *(ends if len(places) > 1 else ())), linear, strip)
         return
-    atoms = [each for each in _innermost(value) if not linear or _linear(each.argument)]
-    ways = [way for atom in atoms if (way := _branches_of_maximum(value, facts, atom)) or not linear]
-    if not ways:
+    atoms = [atom for atom in _innermost(value) if not linear or _linear(atom.argument)]
+    alternatives = [chosen for atom in atoms if (chosen := _branches_of_maximum(value, facts, atom)) or not linear]
+    if not alternatives:
         yield conditions, facts, value
         return
-    way = min(ways, key=lambda each: sum(len(set(_innermost(part))) for _, _, part in each))
-    if not way:
+    chosen = min(alternatives, key=lambda split: sum(len(set(_innermost(part))) for _, _, part in split))
+    if not chosen:
         # Its sign stays unknown.
         yield from ((conditions, facts, value) for _ in range(MAX_CASES + 1))
-    for sign, known, part in way:
+    for sign, known, part in chosen:
         yield from _by_signs(part, known, (*conditions, sign), linear, strip)
 
 
 def _linear(argument: Poly) -> bool:
     """Test whether the sign of an expression does not depend on rounding."""
-    return not any(isinstance(each, a.Floor) for each in without_floor(argument, Facts()).atoms_within())
+    return not any(isinstance(atom, a.Floor) for atom in without_floor(argument, Facts()).atoms_within())
 
 
 def _innermost(value: Poly) -> list[a.PositivePart]:
     """The maxima that contain no other maximum."""
-    maxima = dict.fromkeys(each for each in value.atoms_within() if isinstance(each, a.PositivePart))
-    innermost = [each for each in maxima if not maxima.keys() & set(each.argument.atoms_within())]
-    return sorted(innermost, key=lambda each: each.key)
+    maxima = dict.fromkeys(atom for atom in value.atoms_within() if isinstance(atom, a.PositivePart))
+    innermost = [maximum for maximum in maxima if not maxima.keys() & set(maximum.argument.atoms_within())]
+    return sorted(innermost, key=lambda maximum: maximum.key)
 
 
 def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> list[tuple[Poly, Facts, Poly]]:
@@ -201,11 +204,11 @@ def _branches_of_maximum(whole: Poly, facts: Facts, atom: a.PositivePart) -> lis
     below = -argument - 1 if a.is_integral(argument) else -argument
     for exact, now in ((argument, argument), (below, ZERO)):
         sign = without_floor(exact, facts)
-        known = facts.with_nonnegative(sign)
-        if known is facts:
+        signed = facts.with_nonnegative(sign)
+        if signed is facts:
             return []
         value = whole.with_atom(atom, now)
-        result.append((sign, known, known.simplify(value)))
+        result.append((sign, signed, signed.simplify(value)))
     return result
 
 
@@ -216,7 +219,7 @@ def _narrow_symbol(value: Poly, facts: Facts, most: int) -> tuple[str, list[Poly
             width = high - low
             count = 1 if low.is_constant else most
             if width.is_constant and 0 <= width.constant_term < count and a.is_integral(low):
-                return name, [low + each for each in range(int(width.constant_term.floor()) + 1)]
+                return name, [low + offset for offset in range(int(width.constant_term.floor()) + 1)]
     return None
 
 
@@ -224,11 +227,11 @@ def _without(names: list[str], value: Poly, facts: Facts, upper: bool) -> Poly |
     """Bound a value without the remainder symbols; None if that fails."""
     for name in names:
         most = facts.bounds[name].most
-        own = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
-        if len(own.terms) > 1 and name.startswith(REST) and most is not None and most <= MAX_REST:
-            # Of one remainder alone each value is looked at.
-            values = [own.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)]
-            value = value - own + (max(values) if upper else min(values))
+        alone = Poly({m: c for m, c in value.terms.items() if [atom.key for atom, _ in m] == [name]})
+        if len(alone.terms) > 1 and name.startswith(REST) and most is not None and most <= MAX_REST:
+            # A single remainder is bounded by trying each of its values.
+            values = [alone.substitute({name: Poly.constant(number)}).constant_term for number in range(most + 1)]
+            value = value - alone + (max(values) if upper else min(values))
         bound = bound_atom(value, Symbol(name), facts, upper)
         if bound is None:
             return None

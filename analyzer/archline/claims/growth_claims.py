@@ -61,7 +61,7 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
         return zero
     if proved:
         return first
-    zeros = list(takewhile(lambda each: _both_zero(asked, each), _small_points(asked)))
+    zeros = list(takewhile(lambda point: _both_zero(asked, point), _small_points(asked)))
     if not zeros or len(zeros[-1]) != 1:
         return first
     ((name, size),) = zeros[-1].items()
@@ -72,21 +72,21 @@ def by_growth_of_bounds(asked: ClaimQuery) -> Verdict:
     return replace(rest, reason=f"{rest.reason}; both are 0 up to {name} = {size}")
 
 
-def _compare_growth(asked: ClaimQuery, known: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
-    """Decide the growth at the sizes that the facts allow; `known` are these facts about symbols."""
+def _compare_growth(asked: ClaimQuery, base: Facts, facts: tuple[s.Fact, ...]) -> Verdict:
+    """Decide the growth at the sizes that the facts allow; `base` are these facts about symbols."""
     claim, costs, cost, indices = asked.claim, asked.costs, asked.cost, asked.costs.index_range
     confirm, bound = _Confirmation(cost, facts, claim.bound, indices), claim.bound
-    moved = over_range(indices, cost, facts, known)
+    moved = over_range(indices, cost, facts, base)
     if claim.processors is not None:
-        found = decide_growth(claim.relation, pieces_of_time(costs, claim.processors.id, facts, known), bound, confirm)
+        verdict = decide_growth(claim.relation, pieces_of_time(costs, claim.processors.id, facts, base), bound, confirm)
     elif indices is not None and moved is not None:
-        found = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
-        found = replace(found, reason=indices.restored_text(found.reason))
+        verdict = decide_growth(claim.relation, growth_pieces(costs, *moved), indices.written(bound), confirm)
+        verdict = replace(verdict, reason=indices.restored_text(verdict.reason))
     elif cost.orders is not None or cost.plans:
-        found = IoClaim(bound, costs, cost, known, facts, confirm, confirm.shown).decided(claim.relation)
+        verdict = IoClaim(bound, costs, cost, base, facts, confirm, confirm.shown).decided(claim.relation)
     else:
-        found = decide_growth(claim.relation, growth_pieces(costs, cost, facts, known), bound, confirm)
-    return asked.verdict(found.outcome, found.reason, proofs=found.proofs)
+        verdict = decide_growth(claim.relation, growth_pieces(costs, cost, facts, base), bound, confirm)
+    return asked.verdict(verdict.outcome, verdict.reason, proofs=verdict.proofs)
 
 
 @record
@@ -99,14 +99,14 @@ class _Confirmation:
     index_range: IndexRange | None
 
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
-        found = self.ratios(side, refuted)
-        ratios = [least for _, least, _ in found]
+        entries = self.ratios(side, refuted)
+        ratios = [least for _, least, _ in entries]
         if isinstance(refuted.found, Point):
             stands = ratios == [float("inf")]
         else:
             rising = all(low < high for low, high in pairwise(ratios))
             stands = len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * LEAST_RISE
-        return self._witness(found) if stands else None
+        return self._witness(entries) if stands else None
 
     def shown(self, side: str, refuted: Refuted) -> Witness:
         """Return the witness of a counterexample known up to constants, which values do not confirm."""
@@ -114,12 +114,12 @@ class _Confirmation:
 
     def ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
         """List sizes with the least ratio of cost to claim (O) or claim to cost, and whether it is exact."""
-        found = ((each, self._ratio(side, each)) for each in refuted.points)
-        return [(point, *ratio) for point, ratio in found if ratio is not None]
+        entries = ((point, self._ratio(side, point)) for point in refuted.points)
+        return [(point, *ratio) for point, ratio in entries if ratio is not None]
 
     def _witness(self, ratios: Iterable[tuple[Mapping[str, int], float, bool]]) -> Witness:
         texts = tuple((at, ("" if exact else "at least ") + significant(ratio, 3)) for at, ratio, exact in ratios)
-        ends = (each for each in (self.cost.lower, self.cost.upper) if each is not None)
+        ends = (end for end in (self.cost.lower, self.cost.upper) if end is not None)
         return Witness(texts, frozenset(name for each in ends for name in each.names))
 
     def _ratio(self, side: str, point: Mapping[str, int]) -> tuple[float, bool] | None:
@@ -144,32 +144,32 @@ def by_recursion(asked: ClaimQuery) -> Verdict | None:
     claim, cost = asked.claim, asked.cost
     if asked.compares or claim.processors is not None or cost.recursion is None:
         return None
-    facts, bound, known = asked.facts, claim.bound, asked.known
+    facts, bound, known_facts = asked.facts, claim.bound, asked.known
     solved = solved_recurrence(asked.costs, cost, facts)
     if solved is None:
         return None
-    cases = () if any(each.is_zero for each in solved.pieces) else solved.pieces
+    cases = () if any(piece.is_zero for piece in solved.pieces) else solved.pieces
     if not cases and solved.upper is None:
         return asked.unknown(f"{cost.reason or 'the bounds do not decide it'}; {solved.reason}")
     indices = cost.recursion.indices
     if indices is not None:
-        facts, known, bound = indices.written_facts(facts), indices.facts(known), indices.written(bound)
+        facts, known_facts, bound = indices.written_facts(facts), indices.facts(known_facts), indices.written(bound)
     if solved.upper is not None:
-        some = not solved.size or known.nonnegative(Poly.symbol(solved.size) - solved.least)
+        some = not solved.size or known_facts.nonnegative(Poly.symbol(solved.size) - solved.least)
         cases = (Growth(solved.lower if some else None, solved.upper),)
-    if claim.relation != "O" and any(each.lower is None for each in cases):
+    if claim.relation != "O" and any(case.lower is None for case in cases):
         return asked.unknown("no lower bound on its growth is known at all of these sizes")
-    parts = [replace(each, lower=each.lower or b.ZERO, facts=(*facts, *unconditional_facts(each))) for each in cases]
-    found = decide_growth(
+    parts = [replace(case, lower=case.lower or b.ZERO, facts=(*facts, *unconditional_facts(case))) for case in cases]
+    verdict = decide_growth(
         claim.relation, parts, bound, partial(_along_one_size, _Confirmation(cost, asked.facts, claim.bound, indices))
     )
-    reason = found.reason
-    if found.outcome != "unknown" and solved.upper is not None:
-        # What a recurrence grows like has no values at sizes that a reader could check.
+    reason = verdict.reason
+    if verdict.outcome != "unknown" and solved.upper is not None:
+        # The growth of a recurrence has no values at sizes that a reader could check.
         reason = f"the recurrence gives {claim.metric} = {Growth(cases[0].lower, solved.upper).text}"
     if indices is not None:
         reason = indices.restored_text(reason)
-    return asked.verdict(found.outcome, reason, proofs=found.proofs)
+    return asked.verdict(verdict.outcome, reason, proofs=verdict.proofs)
 
 
 def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) -> Witness | None:
@@ -181,13 +181,13 @@ def _along_one_size(confirmation: _Confirmation, side: str, refuted: Refuted) ->
 def by_shown_growth(asked: ClaimQuery) -> Verdict | None:
     """Decide a growth claim from the growth that reports show."""
     claim = asked.claim
-    found = growth_of_cost(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
-    uppers, lowers = found.ends(set(map(format_fact, claim.when)))
+    growth = growth_of_cost(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
+    uppers, lowers = growth.ends(set(map(format_fact, claim.when)))
     domain = domain_of(asked.facts)
     if claim.processors is not None or domain is None:
         return None
-    above = claim.relation == "Omega" or any(grows_no_faster(each, claim.bound, domain) for each in uppers)
-    if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, each, domain) for each in lowers)):
+    above = claim.relation == "Omega" or any(grows_no_faster(upper, claim.bound, domain) for upper in uppers)
+    if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, lower, domain) for lower in lowers)):
         zero = _zero_of_one_side(asked, proved=True) if _may_vanish(asked, proved=True) else None
         return zero or asked.verdict("holds", PROVED)
     return None
@@ -241,11 +241,11 @@ def where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
             continue
         knowing_size = partial(with_fact, fact=fact, scope=asked.scope)
         there = in_other_forms(cost, partial(Poly.substitute, values=value), knowing_size)
-        facts = tuple(substitute_in_fact(each, written) for each in asked.facts)
+        facts = tuple(substitute_in_fact(assumed, written) for assumed in asked.facts)
         cases = growth_pieces(costs, there, (*facts, fact), knowing_size(asked.known))
-        found = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
-        if found.outcome == "fails":
-            return asked.verdict("fails", f"at {name} = {size}, {found.reason}")
+        verdict = decide_growth("Omega", cases, bound, _Confirmation(there, facts, bound, None))
+        if verdict.outcome == "fails":
+            return asked.verdict("fails", f"at {name} = {size}, {verdict.reason}")
     return None
 
 
@@ -265,14 +265,14 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
                 return b.ZERO if evaluate(argument, {}) == 1 else expr
             return expr
         case s.Binary(op=op, left=left, right=right):
-            one, other = (rewrite_parts(each, _without_vanishing) for each in (left, right))
-            if b.ZERO in ((one, other) if op == "*" else (one,) if op == "/" else ()):
+            first, second = (rewrite_parts(operand, _without_vanishing) for operand in (left, right))
+            if b.ZERO in ((first, second) if op == "*" else (first,) if op == "/" else ()):
                 return b.ZERO
-            if op in ("+", "-") and other == b.ZERO:
-                return one
-            return other if op == "+" and one == b.ZERO else b.binary(op, one, other)
+            if op in ("+", "-") and second == b.ZERO:
+                return first
+            return second if op == "+" and first == b.ZERO else b.binary(op, first, second)
         case _:
-            # Other expressions have what their parts have.
+            # The parts of other expressions are rewritten.
             return None
 
 
@@ -296,11 +296,11 @@ def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
         zero = ""
         empty = _is_empty(asked.costs.index_range, place) or any(place.get(name) == 0 for name in _declared(asked))
         if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and empty:
-            zero, other = "claim", "cost"
+            zero, nonzero = "claim", "cost"
         elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:
-            zero, other = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
+            zero, nonzero = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
         if zero and asked.has_runs(place):
-            reason = f"the {zero} is 0 but the {other} is not; exclude such sizes with a `when`"
+            reason = f"the {zero} is 0 but the {nonzero} is not; exclude such sizes with a `when`"
             return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, place)
     return None
 
@@ -364,15 +364,15 @@ def shown_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cos
         sizes = [name for name in costs.parameters if cost.lower is not None and name in cost.lower.names]
         range_ = costs.index_range
         full = [] if range_ is None else [(b.binary("<", b.name(range_.low), b.name(range_.high)),)]
-        for each in (*full, *(b.lower_bound_facts(names, least) for least, names in guards(sizes) if names)):
-            yield replace(order, where=(*order.where, *each))
+        for condition in (*full, *(b.lower_bound_facts(names, least) for least, names in guards(sizes) if names)):
+            yield replace(order, where=(*order.where, *condition))
 
     orders = growth_of_cost(module, algorithm, costs, cost).orders
-    form = cost.upper if cost.exact and not any(each.tight for each in orders) else None
+    form = cost.upper if cost.exact and not any(order.tight for order in orders) else None
     if form is not None and (product := factor_into_extents(form)) is not None:
-        # It is Theta of itself, also where it is 0.
+        # A product is Theta of itself, even where it is 0.
         orders = (theta(costs.tree(form.scaled(1 / product[0]))),)
-    found = (next(filter(agrees_at_small_sizes, with_guards(each)), None) for each in orders)
-    shown = [each for each in found if each is not None]
-    sharp = {each.when for each in shown if each.tight}
-    return tuple(each for each in shown if each.tight or each.when not in sharp)
+    guarded = (next(filter(agrees_at_small_sizes, with_guards(order)), None) for order in orders)
+    shown = [order for order in guarded if order is not None]
+    sharp = {order.when for order in shown if order.tight}
+    return tuple(order for order in shown if order.tight or order.when not in sharp)

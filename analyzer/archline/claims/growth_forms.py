@@ -30,13 +30,13 @@ SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
 MAX_PROOF = 20_000
 
 
-def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     """Return expressions that bound a cost within constant factors: one below, one above."""
-    below, above = _read(costs, ends, known, blocks)
+    below, above = _read(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
-        most = without_conditions(ends[1], known)
-        plain = -without_rounded_powers(-ends[0], known), without_rounded_powers(most, known)
-        below, above = _read(costs, plain, known, blocks)
+        most = without_conditions(ends[1], facts)
+        plain = -without_rounded_powers(-ends[0], facts), without_rounded_powers(most, facts)
+        below, above = _read(costs, plain, facts, blocks)
     return below, above
 
 
@@ -49,26 +49,26 @@ def _is_rounded_power(expr: s.Node) -> bool:
             return False
 
 
-def _read(costs: Costs, ends: tuple[Poly, Poly], known: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+def _read(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     low, high = ends
-    found = cast(dict[object, tuple[s.Expr, s.Expr]], known.found.setdefault(_read, {}))
-    if (key := (costs.parameters, ends, blocks)) not in found:
-        above = without_conditions(high, known)
-        above = above if blocks else without_blocks(above, known, floors=False)
+    cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_read, {}))
+    if (key := (costs.parameters, ends, blocks)) not in cached:
+        above = without_conditions(high, facts)
+        above = above if blocks else without_blocks(above, facts, floors=False)
         if low == high:
-            found[key] = _lower(costs, low, known), _tree(costs, above, True)
+            cached[key] = _lower(costs, low, facts), _tree(costs, above, True)
         else:
-            found[key] = at_least(costs, low, known), at_most(costs, above, known)
-    return found[key]
+            cached[key] = at_least(costs, low, facts), at_most(costs, above, facts)
+    return cached[key]
 
 
-def without_conditions(value: Poly, known: Facts) -> Poly:
+def without_conditions(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above with 1 in place of indicators in its terms; nested maxima may cancel."""
-    maxima = sorted((each for each in value.atoms_within() if isinstance(each, a.PositivePart)), key=str)
+    maxima = sorted((atom for atom in value.atoms_within() if isinstance(atom, a.PositivePart)), key=str)
     for atom in maxima if value.atoms() >= set(maxima) else ():
-        pair = pair_of(value, atom, known)
-        if pair is not None and known.nonnegative(pair.weight):
-            return without_conditions(pair.rest + pair.weight * pair.most, known)
+        pair = pair_of(value, atom, facts)
+        if pair is not None and facts.nonnegative(pair.weight):
+            return without_conditions(pair.rest + pair.weight * pair.most, facts)
     return value
 
 
@@ -88,9 +88,9 @@ def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
     if not upper:
         value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     merged = _merge_logarithms(value, upper)
-    # Of b*floor((n - 1)/b), which is n at most, b*ceil(n/b) is not to be made: that may be b.
+    # b*floor((n - 1)/b), which is at most n, must not become b*ceil(n/b): that may be b.
     terms = shorten_expression(merged, blocks=not upper).terms.items()
-    return b.sum_terms((number < 0, _term(costs, each, number, upper == (number > 0))) for each, number in terms)
+    return b.sum_terms((number < 0, _term(costs, term, number, upper == (number > 0))) for term, number in terms)
 
 
 def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
@@ -112,15 +112,15 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
     inner = _without_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
         return _below(costs, value, value, facts)
-    # A maximum is at least the mean of what it is the larger of, which is a bound by both.
+    # A maximum is at least the mean of its two operands, which is a bound by both.
     plain = remove_caps(value, facts, upper=False)
     first = [] if plain == value else [plain]
     for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
         positive = whole.positive_terms()
-        for kept in (positive, _independent_positive_terms(positive, whole)):
-            share = _share(value, kept, facts) if kept else None
+        for part in (positive, _independent_positive_terms(positive, whole)):
+            share = _share(value, part, facts) if part else None
             if share is not None:
-                return _below(costs, kept.scaled(share), value, facts)
+                return _below(costs, part.scaled(share), value, facts)
     whole = -without_blocks(-value, facts, floors=True)
     return None if whole == value else without_differences(costs, whole, facts)
 
@@ -128,8 +128,8 @@ def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | Non
 def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
     """Bound a value from above with e in place of m*floor(e/m), and of other `floors` by sizes."""
 
-    def is_nonnegative(each: Poly) -> bool:
-        return facts.nonnegative(each.substitute(facts.rewrites))
+    def is_nonnegative(bound: Poly) -> bool:
+        return facts.nonnegative(bound.substitute(facts.rewrites))
 
     def as_negated_floor(atom: Atom) -> Poly | None:
         # ceil(n/b) is floor((n - 1)/b) + 1.
@@ -137,12 +137,12 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
             return None
         return -a.floor_div(-atom.argument - 1, atom.modulus) - 1
 
-    found, pending = ZERO, list(value.map_atoms(as_negated_floor).terms.items())
+    result, pending = ZERO, list(value.map_atoms(as_negated_floor).terms.items())
     while pending:
         monomial, coefficient = pending.pop()
         term = Poly({monomial: coefficient})
         for atom in (
-            term.atoms() if coefficient > 0 and all(is_nonnegative(Poly.of_atom(each)) for each in term.atoms()) else ()
+            term.atoms() if coefficient > 0 and all(is_nonnegative(Poly.of_atom(part)) for part in term.atoms()) else ()
         ):
             if isinstance(atom, a.Floor) and not atom.modulus.is_constant and is_nonnegative(atom.argument):
                 ((power, rest),) = term.coefficients(atom).items()
@@ -151,20 +151,20 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
                     term = divided * atom.argument * Poly.of_atom(atom, power - 1)
                     break
         else:
-            found = found + term
+            result = result + term
             continue
         pending.extend(term.terms.items())
-    return found
+    return result
 
 
-def _share(value: Poly, kept: Poly, facts: Facts) -> fmpq | None:
+def _share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """The largest tried share of a part that a value is proved to be at least; None without one."""
     most, middle, least = SHARES
-    if is_at_least(value, kept.scaled(most), facts):
+    if is_at_least(value, part.scaled(most), facts):
         return most
-    if not is_at_least(value, kept.scaled(least), facts):
+    if not is_at_least(value, part.scaled(least), facts):
         return None
-    return middle if is_at_least(value, kept.scaled(middle), facts) else least
+    return middle if is_at_least(value, part.scaled(middle), facts) else least
 
 
 def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
@@ -174,22 +174,22 @@ def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
         {
             monomial: coefficient
             for monomial, coefficient in positive.terms.items()
-            if not any(all(dict(monomial).get(x, 0) >= power for x, power in each.items()) for each in negative)
+            if not any(all(dict(monomial).get(x, 0) >= power for x, power in powers.items()) for powers in negative)
         }
     )
 
 
 def _without_maxima(value: Poly, share: fmpq) -> Poly:
     """Replace each added max(0, e) by a share of e, which is a lower bound."""
-    found = ZERO
+    result = ZERO
     for monomial, coefficient in value.terms.items():
         rest = tuple((atom, power) for atom, power in monomial if not isinstance(atom, a.PositivePart))
         match [(atom, power) for atom, power in monomial if isinstance(atom, a.PositivePart)]:
             case [(a.PositivePart(argument=argument), 1)] if coefficient > 0:
-                found = found + Poly({rest: coefficient * share}) * argument
+                result = result + Poly({rest: coefficient * share}) * argument
             case _:
-                found = found + Poly({monomial: coefficient})
-    return found
+                result = result + Poly({monomial: coefficient})
+    return result
 
 
 def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
@@ -199,7 +199,7 @@ def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
             rest = (value - part).substitute(facts.rewrites)
             if never_negative(rest, facts, STRONG_TACTICS):
                 return True
-            # max(0, e) is e at least, and so many times as much as its divisors say.
+            # max(0, e) is at least e; divisors are multiplied out.
             inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
             whole = facts.multiplied_out(inner)
             return whole != inner and never_negative(whole, facts, STRONG_TACTICS)
@@ -241,7 +241,7 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         if value is None or len(size.terms) != 1:
             return None
         ((monomial, factor),) = size.terms.items()
-        if factor <= 0 or not all(isinstance(each, Symbol) and power > 0 for each, power in monomial):
+        if factor <= 0 or not all(isinstance(symbol, Symbol) and power > 0 for symbol, power in monomial):
             return None
         more = max(fmpq(0), value.constant_term if upper else -value.constant_term)
         apart = a.ceil_log2(Poly.constant(factor + more if upper else (1 + more) / factor))
@@ -264,7 +264,7 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
     for level, bases in powers.items():
         scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
         logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
-        exponent = b.sum_terms((False, b.product([b.number(times), each])) for times, each in logarithms)
+        exponent = b.sum_terms((False, b.product([b.number(times), logarithm])) for times, logarithm in logarithms)
         factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
     return b.product(factors if scale == 1 and factors else [b.number(scale), *factors])
 

@@ -72,18 +72,18 @@ class CostGrowth:
     under: tuple[Growth, ...] = ()
     tight: Growth | None = None
 
-    def ends(self, given: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
+    def ends(self, held: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """List all upper and all lower growths that hold under the given facts, which are text."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
-        facts = [[format_fact(fact) for fact in unconditional_facts(each)] for each in cases]
-        some = [each for each, needed in zip(cases, facts, strict=True) if needed and given >= set(needed)]
-        uppers = (self.upper, *(each.upper for each in some))
-        lowers = (self.lower, *(each.lower for each in some))
-        return [each for each in uppers if each is not None], [each for each in lowers if each is not None]
+        facts = [[format_fact(fact) for fact in unconditional_facts(case)] for case in cases]
+        some = [case for case, needed in zip(cases, facts, strict=True) if needed and held >= set(needed)]
+        uppers = (self.upper, *(case.upper for case in some))
+        lowers = (self.lower, *(case.lower for case in some))
+        return [growth for growth in uppers if growth is not None], [growth for growth in lowers if growth is not None]
 
     @property
     def known(self) -> bool:
-        """True if one expression bounds the cost from both sides at all sizes."""
+        """Whether one expression bounds the cost from both sides at all sizes."""
         return self.upper is not None and has_same_structure(self.upper, self.lower)
 
     @property
@@ -94,8 +94,8 @@ class CostGrowth:
         if self.known:
             return (Growth(self.upper, self.upper),)
         upper = None if self.tight is not None and has_same_structure(self.tight.upper, self.upper) else self.upper
-        found = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
-        return tuple(each for each in found if each)
+        growths = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
+        return tuple(growth for growth in growths if growth)
 
     @property
     def text(self) -> str | None:
@@ -124,24 +124,24 @@ def growth_of_cost(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
 
 
 def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    found = _own_growth(module, algorithm, costs, cost)
-    if found.under or found.known:
-        return found
-    found = _with_recursion(found, algorithm, costs, cost)
-    if found.known:
-        return found
+    growth = _own_growth(module, algorithm, costs, cost)
+    if growth.under or growth.known:
+        return growth
+    growth = _with_recursion(growth, algorithm, costs, cost)
+    if growth.known:
+        return growth
     rough = _without_guards(module, algorithm, cost)
     more = (*cost.at_most, *rough, *_accesses(module, algorithm, cost))
-    uppers = (growth_of_cost(module, algorithm, costs, each).upper for each in more)
-    lowers = (growth_of_cost(module, algorithm, costs, each).lower for each in (*cost.at_least, *rough))
-    if found.lower is None and found.upper is not None and found.tight is None and cost.lower is not None:
-        known = declared_scope(module, algorithm).facts
-        found = replace(found, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, known))
+    uppers = (growth_of_cost(module, algorithm, costs, related).upper for related in more)
+    lowers = (growth_of_cost(module, algorithm, costs, related).lower for related in (*cost.at_least, *rough))
+    if growth.lower is None and growth.upper is not None and growth.tight is None and cost.lower is not None:
+        facts = declared_scope(module, algorithm).facts
+        growth = replace(growth, lower=_growth_of_the_sure(module, algorithm, costs, cost.lower, facts))
     domain = domain_of((*express_facts_in_sizes(algorithm), *assumed(algorithm)))
     return replace(
-        found,
-        upper=reduce(lambda one, other: _sharper_growth(one, other, domain, upper=True), uppers, found.upper),
-        lower=reduce(lambda one, other: _sharper_growth(one, other, domain, upper=False), lowers, found.lower),
+        growth,
+        upper=reduce(lambda best, new: _sharper_growth(best, new, domain, upper=True), uppers, growth.upper),
+        lower=reduce(lambda best, new: _sharper_growth(best, new, domain, upper=False), lowers, growth.lower),
     )
 
 
@@ -149,8 +149,8 @@ def _without_guards(module: Module, algorithm: s.Algorithm, cost: Cost) -> tuple
     """The simpler bounds of an exact form with maxima, derived without guards that the sizes decide."""
     if not cost.exact or cost.upper is None or not any(isinstance(atom, PositivePart) for atom in cost.upper.atoms()):
         return ()
-    found = derive_unguarded(module, algorithm).get(cost.metric)
-    return () if found is None or found.lower is None or found.exact else (found,)
+    unguarded = derive_unguarded(module, algorithm).get(cost.metric)
+    return () if unguarded is None or unguarded.lower is None or unguarded.exact else (unguarded,)
 
 
 def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Cost]:
@@ -167,48 +167,48 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
 
 
 def _growth_of_the_sure(
-    module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, known: Facts
+    module: Module, algorithm: s.Algorithm, costs: Costs, lower: Poly, facts: Facts
 ) -> s.Expr | None:
     """Bound growth from below without terms that may be 0: p + max(0, n - p*m) grows at least as p.
 
     Returns 1 if the value is only known to be positive, None if not even that.
     """
-    value = known.simplify(lower.substitute(known.rewrites))
-    terms = {each: number for each, number in value.terms.items() if number < 0 or not _has_maximum(each)}
+    value = facts.simplify(lower.substitute(facts.rewrites))
+    terms = {monomial: number for monomial, number in value.terms.items() if number < 0 or not _has_maximum(monomial)}
     sure = Poly(terms)
-    if sure != value and known.positive(sure) and known.nonnegative(value - sure):
+    if sure != value and facts.positive(sure) and facts.nonnegative(value - sure):
         return _own_growth(module, algorithm, costs, Cost("", "exact", sure, sure)).lower or b.ONE
-    return b.ONE if known.positive(value) else None
+    return b.ONE if facts.positive(value) else None
 
 
 def _has_maximum(monomial: Monomial) -> bool:
     return any(isinstance(atom, PositivePart) for atom, _ in monomial)
 
 
-def _with_recursion(found: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
+def _with_recursion(growth: CostGrowth, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Sharpen a growth by the solution of the recurrence."""
     facts = (*express_facts_in_sizes(algorithm), *assumed(algorithm))
     solved = None if cost.upper is not None and not cost.upper else solved_recurrence(costs, cost, facts)
     if solved is not None and solved.pieces:
         last = solved.pieces[-1]
-        if found.tight is None and last.tight:
-            return replace(found, tight=last)
+        if growth.tight is None and last.tight:
+            return replace(growth, tight=last)
     if solved is None or solved.upper is None:
-        return found
+        return growth
     size = b.name(solved.size)
     if cost.recursion is not None and cost.recursion.indices is not None:
         restored = cost.recursion.indices.restored
-        upper, lower = (None if each is None else restored(each) for each in (solved.upper, solved.lower))
+        upper, lower = (None if bound is None else restored(bound) for bound in (solved.upper, solved.lower))
         solved, size = replace(solved, upper=upper, lower=lower), restored(size)
     domain = domain_of(facts)
-    upper = _sharper_growth(found.upper, solved.upper, domain, upper=True)
+    upper = _sharper_growth(growth.upper, solved.upper, domain, upper=True)
     if solved.lower is None:
-        return replace(found, upper=upper)
+        return replace(growth, upper=upper)
     if solved.least > 1:
-        if found.tight is not None or not has_same_structure(solved.lower, solved.upper):
-            return replace(found, upper=upper)
-        return replace(found, upper=upper, tight=theta(solved.lower, b.binary(">=", size, b.number(solved.least))))
-    return replace(found, upper=upper, lower=_sharper_growth(found.lower, solved.lower, domain, upper=False))
+        if growth.tight is not None or not has_same_structure(solved.lower, solved.upper):
+            return replace(growth, upper=upper)
+        return replace(growth, upper=upper, tight=theta(solved.lower, b.binary(">=", size, b.number(solved.least))))
+    return replace(growth, upper=upper, lower=_sharper_growth(growth.lower, solved.lower, domain, upper=False))
 
 
 def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) -> BySolving | None:
@@ -221,19 +221,21 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
     sizes = tuple(cost.recursion.most.least)
 
     def growth_outside_calls(value: Poly, known: Facts) -> tuple[s.Expr | None, s.Expr | None]:
-        # Of a call that another one makes, the facts of the case are what is known.
-        found = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
-        return found.upper, found.lower
+        # For a call in another call, only the facts of the case are known.
+        growth = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
+        return growth.upper, growth.lower
 
     return by_solving(cost.recursion, growth_outside_calls, facts)
 
 
-def _sharper_growth(one: s.Expr | None, other: s.Expr | None, domain: Domain | None, *, upper: bool) -> s.Expr | None:
+def _sharper_growth(
+    first: s.Expr | None, second: s.Expr | None, domain: Domain | None, *, upper: bool
+) -> s.Expr | None:
     """Return the sharper of two upper (or lower) growth bounds; the first if neither is proved to be."""
-    if one is None or other is None or domain is None:
-        return other if one is None else one
-    small, large = (other, one) if upper else (one, other)
-    return other if is_proved_big_o(small, large, domain) and not is_proved_big_o(large, small, domain) else one
+    if first is None or second is None or domain is None:
+        return second if first is None else first
+    small, large = (second, first) if upper else (first, second)
+    return second if is_proved_big_o(small, large, domain) and not is_proved_big_o(large, small, domain) else first
 
 
 def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
@@ -243,19 +245,19 @@ def _own_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
     sizes, facts = module.signatures[algorithm].size_names, (*express_facts_in_sizes(algorithm), *assumed(algorithm))
     # The growth of a recursion that splits its processors is that of its recurrence.
     sizes = (*sizes, *(("P",) if algorithm.grid and cost.recursion is None else ()))
-    known = declared_scope(module, algorithm).facts
-    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, known)
+    declared = declared_scope(module, algorithm).facts
+    indices, moved = costs.index_range, over_range(costs.index_range, cost, facts, declared)
     if indices is not None and moved is not None:
-        found = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
-        upper, lower = (None if each is None else indices.restored(each) for each in (found.upper, found.lower))
+        growth = _growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
+        upper, lower = (None if bound is None else indices.restored(bound) for bound in (growth.upper, growth.lower))
         return CostGrowth(upper, lower)
-    found = _growth(costs, cost, sizes, facts, known)
-    settled = found.under or found.tight or found.upper is None or found.lower is not None
+    growth = _growth(costs, cost, sizes, facts, declared)
+    settled = growth.under or growth.tight or growth.upper is None or growth.lower is not None
     if settled or not cost.lower or len(cost.lower.terms) > MAX_COMPARED:
-        return found
+        return growth
     tight = _from_sizes(costs, cost, sizes, facts, declared_scope(module, algorithm))
     everywhere = tight is not None and not tight.where
-    return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(found, tight=tight)
+    return CostGrowth(tight.upper, tight.upper) if tight is not None and everywhere else replace(growth, tight=tight)
 
 
 def _from_sizes(
@@ -278,19 +280,19 @@ def _from_sizes(
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        found = next((known for each in searches_from(raised, start) if (known := each.growth()).known), None)
-        if found is None:
+        settled = next((growth for query in searches_from(raised, start) if (growth := query.growth()).known), None)
+        if settled is None:
             continue
-        for each in reversed(tuple(raised)):
-            fewer = [other for other in raised if other != each]
-            if any(less.proves(found.upper) for less in searches_from(fewer, start)):
+        for name_raised in reversed(tuple(raised)):
+            fewer = [name_left for name_left in raised if name_left != name_raised]
+            if any(query.proves(settled.upper) for query in searches_from(fewer, start)):
                 raised = fewer
         if cost.lower.names == {name for name, _ in bounds[:1]} and raised:
             # Of one size, those below are few: it grows so from where it is 0 for the last time.
             start = _after_zeros(cost.lower, bounds[0][0], start)
             raised = [bounds[0][0]] if start > 1 else []
-        assert found.upper is not None
-        return theta(found.upper, *b.lower_bound_facts(raised, start))
+        assert settled.upper is not None
+        return theta(settled.upper, *b.lower_bound_facts(raised, start))
     return None
 
 
@@ -304,26 +306,30 @@ def _start_sizes(value: Poly) -> tuple[int, ...]:
     """List start sizes to try: small ones, and one above all numbers that sizes are compared with."""
     numbers = [-int(atom.argument.constant_term) for atom in value.atoms() if isinstance(atom, PositivePart)]
     rounded = any(isinstance(atom, Floor) and atom.modulus.is_constant for atom in value.atoms_within())
-    more = (each + 1 for each in (max(numbers, default=0),) if START_SIZES[-1] <= each)
+    more = (number + 1 for number in (max(numbers, default=0),) if START_SIZES[-1] <= number)
     return (*START_SIZES, *more, *((ROUNDED,) if rounded else ()))
 
 
 def _by_orders(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growths of a recurrence with a cut-off, each with its condition."""
-    said = "Z" in s.names(algorithm.where)
-    facts = (*express_facts_in_sizes(algorithm), *(() if said else (TALL_CACHE,)))
-    found = growth_of_recurrence(cost, facts)
-    if isinstance(found, str):
+    fixed = "Z" in s.names(algorithm.where)
+    facts = (*express_facts_in_sizes(algorithm), *(() if fixed else (TALL_CACHE,)))
+    growths = growth_of_recurrence(cost, facts)
+    if isinstance(growths, str):
         return CostGrowth(None, None)
     scope = assuming_facts(declared_scope(module, algorithm), *facts)
-    below, tall, under = io_growth_lower_bound(costs, cost, scope.facts), () if said else (TALL_CACHE,), list[Growth]()
-    for each in found:
-        if not in_any_cache(costs, cost, each, facts, scope):
+    below, tall, under = (
+        io_growth_lower_bound(costs, cost, scope.facts),
+        () if fixed else (TALL_CACHE,),
+        list[Growth](),
+    )
+    for growth in growths:
+        if not in_any_cache(costs, cost, growth, facts, scope):
             return CostGrowth(None, None)
-        assert each.upper is not None
-        domain = None if below is None else domain_of(each.facts)
-        tight = below is not None and domain is not None and is_proved_big_o(each.upper, below, domain)
-        under.append(Growth(each.upper if tight else None, each.upper, where=(*each.where, *tall)))
+        assert growth.upper is not None
+        domain = None if below is None else domain_of(growth.facts)
+        tight = below is not None and domain is not None and is_proved_big_o(growth.upper, below, domain)
+        under.append(Growth(growth.upper if tight else None, growth.upper, where=(*growth.where, *tall)))
     return CostGrowth(None, None, tuple(under))
 
 
@@ -331,8 +337,8 @@ def growth_of(
     costs: Costs, value: Poly, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> s.Expr | None:
     """Return the Theta class of an expression in sizes; None if it is not known."""
-    found = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
-    return found.upper if found.known else None
+    growth = _growth(costs, Cost("", "exact", value, value), sizes, facts, known)
+    return growth.upper if growth.known else None
 
 
 def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts) -> CostGrowth:
@@ -340,17 +346,17 @@ def _growth(costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fac
     upper, lower, under, domain = None, None, tuple[Growth, ...](), domain_of(facts)
     tight: Growth | None = None
     with suppress(OutOfBudgetError):
-        for each in _searches(costs, cost, sizes, facts, known):
-            found = each.growth()
-            if found.known:
-                return found
-            upper, lower = _sharper_growth(upper, found.upper, domain, upper=True), lower or found.lower
-            under, tight = under or found.under, tight or found.tight
+        for growth_search in _searches(costs, cost, sizes, facts, known):
+            growth = growth_search.growth()
+            if growth.known:
+                return growth
+            upper, lower = _sharper_growth(upper, growth.upper, domain, upper=True), lower or growth.lower
+            under, tight = under or growth.under, tight or growth.tight
     return CostGrowth(upper, lower, under, tight)
 
 
 def _searches(
-    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+    costs: Costs, cost: Cost, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], declared: Facts
 ) -> Iterator[_Search]:
     """Yield growth searches: with blocks, without blocks, and by cases of an exact form.
 
@@ -359,28 +365,28 @@ def _searches(
     if cost.lower is None or cost.upper is None:
         return
     names = cost.lower.names | cost.upper.names
-    sizes = (*(each for each in sizes if each != "P" or "P" in names), *(each for each in ("Z", "L") if each in names))
+    sizes = (*(name for name in sizes if name != "P" or "P" in names), *(name for name in ("Z", "L") if name in names))
     if not names <= set(sizes):
-        # Indices and the symbols of declared costs may be 0 or less, and growth is about what is 1 at least.
+        # Indices and the symbols of declared costs may be 0 or less, and growth is about sizes of at least 1.
         return
     with suppress(ArchlineError):
         for blocks in (True, False):
-            bounds = _bounds(_readable(cost, known, blocks))
-            yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, known, blocks))
+            bounds = _bounds(_readable(cost, declared, blocks))
+            yield _Search(bounds, sizes, facts, growth_pieces(costs, cost, facts, declared, blocks))
         if cost.exact and all(piece.by_sizes for piece in cost.by_case):
-            for found in pieces_by_cases(costs, cost, facts, known):
-                some = [each for each in found if domain_of(each[0].facts) is not None]
+            for cases in pieces_by_cases(costs, cost, facts, declared):
+                some = [case for case in cases if domain_of(case[0].facts) is not None]
                 yield _Search.of_cases(some, sizes, facts)
 
 
-def _readable(cost: Cost, known: Facts, blocks: bool) -> Cost:
+def _readable(cost: Cost, facts: Facts, blocks: bool) -> Cost:
     """Simplify bounds within constant factors: 2^ceil(log2(p)) as Theta(p), a condition as at most 1."""
     if cost.by_case or cost.lower is None or cost.upper is None:
         return cost
-    lower = -without_rounded_powers(-cost.lower, known)
-    upper = without_rounded_powers(without_conditions(cost.upper, known), known)
+    lower = -without_rounded_powers(-cost.lower, facts)
+    upper = without_rounded_powers(without_conditions(cost.upper, facts), facts)
     if not blocks:
-        lower, upper = -without_blocks(-lower, known, floors=True), without_blocks(upper, known, floors=False)
+        lower, upper = -without_blocks(-lower, facts, floors=True), without_blocks(upper, facts, floors=False)
     return replace(cost, lower=lower, upper=upper)
 
 
@@ -392,12 +398,12 @@ class _Search:
         bounds: Sequence[tuple[Poly, Poly]],
         sizes: Sequence[str],
         facts: tuple[s.Fact, ...],
-        known: Sequence[Growth],
+        pieces: Sequence[Growth],
         cases: Sequence[tuple[Growth, GrowthCase]] = (),
     ) -> None:
-        self._bounds, self._sizes, self._pieces, self._cases = bounds, sizes, known, cases
+        self._bounds, self._sizes, self._pieces, self._cases = bounds, sizes, pieces, cases
         self._facts = facts
-        self._domains, self._everywhere = [domain_of(each.facts) for each in known], domain_of(facts)
+        self._domains, self._everywhere = [domain_of(piece.facts) for piece in pieces], domain_of(facts)
 
     @staticmethod
     def of_cases(
@@ -407,75 +413,75 @@ class _Search:
         pieces = [piece for piece, _ in cases]
         return _Search([(case.lower, case.upper) for _, case in cases], sizes, facts, pieces, cases)
 
-    def proves(self, found: s.Expr | None) -> bool:
+    def proves(self, order: s.Expr | None) -> bool:
         """Test whether the cost is Theta of an expression found under more facts."""
-        return found is not None and self._above(found) and self._below(found)
+        return order is not None and self._above(order) and self._below(order)
 
     def growth(self) -> CostGrowth:
         """Search the upper and the lower growth of the cost."""
         uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
         upper: s.Expr | None = None
         proposed = LazyList(self._proposed(uppers))
-        for each in proposed:
-            if self._above(each):
-                if self._below(each):
-                    return CostGrowth(each, each)
-                upper = _sharper_growth(upper, each, self._everywhere, upper=True)
+        for candidate in proposed:
+            if self._above(candidate):
+                if self._below(candidate):
+                    return CostGrowth(candidate, candidate)
+                upper = _sharper_growth(upper, candidate, self._everywhere, upper=True)
         tried = [upper] if lowers != uppers else [upper, *proposed]
-        others = (
-            each for each in self._proposed(lowers) if not any(has_same_structure(each, other) for other in tried)
+        remaining = (
+            order for order in self._proposed(lowers) if not any(has_same_structure(order, old) for old in tried)
         )
-        found = CostGrowth(upper, next(filter(self._below, others), None))
-        return self._by_cases(found) if len(self._cases) > 1 else found
+        result = CostGrowth(upper, next(filter(self._below, remaining), None))
+        return self._by_cases(result) if len(self._cases) > 1 else result
 
-    def _by_cases(self, found: CostGrowth) -> CostGrowth:
+    def _by_cases(self, result: CostGrowth) -> CostGrowth:
         """Return the minimum of the growths in all cases, if it is tight; else the growth of each case."""
         if any(case.some_classes for _, case in self._cases):
-            return found
-        nowhere = [each for each in self._cases if not each[1].upper]
-        others = [each for each in self._cases if each[1].upper]
+            return result
+        nowhere = [case for case in self._cases if not case[1].upper]
+        nonzero = [case for case in self._cases if case[1].upper]
         if not nowhere and len({name for ends in self._bounds for end in ends for name in end.names}) < 2:
             # Of one size all cases but the last are a few sizes.
-            return found
+            return result
         groups: dict[Factor, list[GrowthCase]] = {}
-        for part in (others,) if nowhere else ([each] for each in others):
+        for part in (nonzero,) if nowhere else ([case] for case in nonzero):
             growth = _Search.of_cases(part, self._sizes, self._facts).growth()
             if growth.upper is None or not growth.known:
-                return found
+                return result
             groups.setdefault(as_factor(growth.upper), []).extend(case for _, case in part)
-        low = [each.expr for each in groups if not any(self._less(other.expr, each.expr) for other in groups)]
+        low = [order.expr for order in groups if not any(self._less(rival.expr, order.expr) for rival in groups)]
         smallest = b.call("min", *low) if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
-        under = tuple(theta(each.expr, *union_conditions(part)) for each, part in groups.items())
+        under = tuple(theta(order.expr, *union_conditions(part)) for order, part in groups.items())
         if nowhere and len(groups) == 1 and unconditional_facts(under[0]) == under[0].where:
             # It is 0 elsewhere.
-            return replace(found, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
-        return replace(found, under=under)
+            return replace(result, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))
+        return replace(result, under=under)
 
-    def _less(self, one: s.Expr, other: s.Expr) -> bool:
+    def _less(self, low: s.Expr, high: s.Expr) -> bool:
         """Test whether the first expression grows strictly less than the second at all sizes."""
-        known = self._everywhere
-        return known is not None and is_proved_big_o(one, other, known) and not is_proved_big_o(other, one, known)
+        domain = self._everywhere
+        return domain is not None and is_proved_big_o(low, high, domain) and not is_proved_big_o(high, low, domain)
 
     def _proposed(self, values: Sequence[Poly]) -> Iterator[s.Expr]:
         """Yield candidates: the growth of the recursive cases, then that of all cases."""
-        seen = set[str]()
+        yielded = set[str]()
         for minima, considered in product((False, True), dict.fromkeys((tuple(values[:1]), tuple(values)))):
             try:
-                found = dict.fromkeys(
+                shapes = dict.fromkeys(
                     shape for value in considered for shape in find_shapes(value, self._sizes, minima)
                 )
             except OutOfReachError:
                 continue
-            order = build_shape_sum(drop_covered_shapes(list(found), self._covered), self._sizes)
-            if found and (text := format_expression(order)) not in seen:
-                seen.add(text)
+            order = build_shape_sum(drop_covered_shapes(list(shapes), self._covered), self._sizes)
+            if shapes and (text := format_expression(order)) not in yielded:
+                yielded.add(text)
                 yield order
 
     def _covered(self, shape: Shape, rest: Sequence[Shape]) -> bool:
         if not self._facts and not find_unbounded_sizes(shape) <= frozenset[str]().union(*map(names_in, rest)):
-            # It grows with a size on which the others do not depend.
+            # The shape grows with a size on which the rest do not depend.
             return False
         if not is_logarithmic(shape) and all(map(is_logarithmic, rest)):
             return False

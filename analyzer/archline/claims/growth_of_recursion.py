@@ -79,10 +79,11 @@ def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Seq
     below: list[Growth] = []
     with suppress(OutOfReachError):
         below = _tight(_solved(build_real_recurrence(recurrence.least, False, added, facts)))
-    alike = [each.when for each in below] == [each.when for each in above]
-    lowers = {each.when: each.lower for each in below if alike}
+    alike = [growth.when for growth in below] == [growth.when for growth in above]
+    lowers = {growth.when: growth.lower for growth in below if alike}
     pieces = tuple(
-        Growth(_plus(lowers.get(each.when), more[1]), _plus(each.upper, more[0]), where=each.where) for each in above
+        Growth(_plus(lowers.get(growth.when), more[1]), _plus(growth.upper, more[0]), where=growth.where)
+        for growth in above
     )
     if len(pieces) > 1:
         return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
@@ -107,13 +108,13 @@ def _solved(problem: RealRecurrence) -> list[Growth]:
             raise OutOfReachError(failed.reason)
 
 
-def _one(found: list[Growth]) -> Growth:
-    if len(found) > 1:
+def _one(growths: list[Growth]) -> Growth:
+    if len(growths) > 1:
         raise OutOfReachError("its growth differs between regimes")
-    return found[0]
+    return growths[0]
 
 
-def _tight(found: list[Growth]) -> list[Growth]:
-    if not all(each.tight for each in found):
+def _tight(growths: list[Growth]) -> list[Growth]:
+    if not all(growth.tight for growth in growths):
         raise OutOfReachError("only upper and lower bounds on its growth are known")
-    return found
+    return growths

@@ -34,43 +34,43 @@ NOT_FROM_BELOW = "the derived lower bounds do not decide it"
 NOT_FROM_ABOVE = "no known bound holds under these facts"
 
 
-def io_growth_lower_bound(costs: Costs, cost: Cost, known: Facts, *, touched: bool = False) -> s.Expr | None:
+def io_growth_lower_bound(costs: Costs, cost: Cost, facts: Facts, *, touched: bool = False) -> s.Expr | None:
     """Bound the growth of io over all schedules from below; with `touched`, of compulsory misses alone.
 
     None without a bound.
     """
-    found = cost.orderless
-    if found is None:
+    bound = cost.orderless
+    if bound is None:
         return None
-    terms = (*_compulsory_growths(costs, found, known), *_hbl_growths(costs, found, known, touched))
+    terms = (*_compulsory_growths(costs, bound, facts), *_hbl_growths(costs, bound, facts, touched))
     return b.sum_terms((False, term) for term in terms) if terms else None
 
 
-def above_one(found: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
+def above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """Require sizes of at least 2 if nothing may be touched at size 1, as growth needs positive values."""
-    if found.some or not found.touched or known.positive(found.touched):
+    if bound.some or not bound.touched or known.positive(bound.touched):
         return ()
     return b.lower_bound_facts(sizes, 2)
 
 
-def _compulsory_growths(costs: Costs, found: AnyScheduleBound, known: Facts) -> Iterator[s.Expr]:
-    if found.some:
+def _compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Facts) -> Iterator[s.Expr]:
+    if bound.some:
         yield b.ONE
-    if not found.touched:
+    if not bound.touched:
         return
-    for touched in dict.fromkeys((found.touched, found.plain or found.touched)):
-        for value, over in _forms(touched, int(found.some), known):
-            count = without_differences(costs, value, known)
+    for touched in dict.fromkeys((bound.touched, bound.plain or bound.touched)):
+        for value, over in _forms(touched, int(bound.some), facts):
+            count = without_differences(costs, value, facts)
             if count is not None:
                 yield b.divide_products([count], over)
                 return
-    if not found.floors:
-        yield at_least(costs, found.touched, known)
+    if not bound.floors:
+        yield at_least(costs, bound.touched, facts)
 
 
 def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
     """Yield forms of the touched lines that are easy to compare, each with its divisor; 1 is added if `some`."""
-    relaxed, plain = (growth_lower_bound(each, known) for each in (_relax_floors(touched, known), touched))
+    relaxed, plain = (growth_lower_bound(value, known) for value in (_relax_floors(touched, known), touched))
     if relaxed != plain:
         # Words are easier to compare than words over L.
         yield (relaxed + some) * LINE, [b.name("L")]
@@ -85,27 +85,27 @@ def _relax_floors(value: Poly, known: Facts) -> Poly:
     return total
 
 
-def _floor_free_bound(monomial: Monomial, coefficient: fmpq, known: Facts) -> Poly | None:
+def _floor_free_bound(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
     """Bound a term with floor(e/L) from below without the floor; None if that is not possible."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
             continue
         rest = Poly({monomial: coefficient}) * Poly.of_atom(atom, -1)
-        if coefficient < 0 and dict(monomial).get(Symbol("L"), 0) > 0 and known.nonnegative(-rest):
+        if coefficient < 0 and dict(monomial).get(Symbol("L"), 0) > 0 and facts.nonnegative(-rest):
             return rest * atom.argument * LINE**-1
-        if coefficient > 0 and not known.nonnegative(atom.argument) and known.nonnegative(rest):
+        if coefficient > 0 and not facts.nonnegative(atom.argument) and facts.nonnegative(rest):
             return rest * ((atom.argument + 1) * LINE**-1 - 1)
     return None
 
 
-def _hbl_growths(costs: Costs, found: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
+def _hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
     """Yield the growths of HBL bounds by power of Z, bodies of equal or lower power summed.
 
     Includes 1 if any line is touched, as some bodies have no iterations at small sizes.
     """
-    for power in sorted({floor.power for floor in found.floors if not (touched and floor.power)}):
-        some = (floor.iterations for floor in found.floors if floor.power <= power)
-        count = at_least(costs, sum(some, Poly.constant(int(found.some))), known)
+    for power in sorted({floor.power for floor in bound.floors if not (touched and floor.power)}):
+        some = (floor.iterations for floor in bound.floors if floor.power <= power)
+        count = at_least(costs, sum(some, Poly.constant(int(bound.some))), known)
         yield per_line(count, power)
 
 
@@ -152,28 +152,28 @@ class IoClaim:
         """Decide whether io is O, Omega or Theta of the bound, from below first."""
         proofs = tuple[Proved, ...]()
         for side in reversed(sides_of(relation)):
-            found = self._from_above() if side == "O" else self._by_any(side, self._lower_bounds())
-            if found.outcome != "holds":
-                return self._with_condition(found) if side == "O" and found.outcome == "unknown" else found
-            proofs += found.proofs
-        return replace(found, proofs=proofs)
+            verdict = self._from_above() if side == "O" else self._by_any(side, self._lower_bounds())
+            if verdict.outcome != "holds":
+                return self._with_condition(verdict) if side == "O" and verdict.outcome == "unknown" else verdict
+            proofs += verdict.proofs
+        return replace(verdict, proofs=proofs)
 
     def _from_above(self) -> GrowthVerdict:
-        found = self._by_any("O", self._upper_bounds())
-        return found if found.outcome != "unknown" else self._by_line() or found
+        verdict = self._by_any("O", self._upper_bounds())
+        return verdict if verdict.outcome != "unknown" else self._by_line() or verdict
 
     def _by_any(self, side: str, bounds: Iterable[_Bounds]) -> GrowthVerdict:
         """Decide by the first bounds that suffice; else report why the rest leave it open."""
         reason = NOT_FROM_ABOVE if side == "O" else NOT_FROM_BELOW
         neither = ""
-        for each in bounds:
-            confirm = self.shown if each.orders else self.confirm
-            found = decide_growth(side, each.pieces, self.bound, confirm)
-            if found.outcome == "holds":
-                return replace(found, reason=each.proof or found.reason)
-            if found.outcome == "fails":
-                return replace(found, reason=each.refutation + found.reason)
-            neither, reason = neither or each.neither, found.reason if side == "O" else reason
+        for candidate in bounds:
+            confirm = self.shown if candidate.orders else self.confirm
+            verdict = decide_growth(side, candidate.pieces, self.bound, confirm)
+            if verdict.outcome == "holds":
+                return replace(verdict, reason=candidate.proof or verdict.reason)
+            if verdict.outcome == "fails":
+                return replace(verdict, reason=candidate.refutation + verdict.reason)
+            neither, reason = neither or candidate.neither, verdict.reason if side == "O" else reason
         return GrowthVerdict("unknown", neither or reason)
 
     def _lower_bounds(self) -> Iterator[_Bounds]:
@@ -201,7 +201,7 @@ class IoClaim:
         if isinstance(regimes, str):
             yield self._open(regimes)
         elif in_small_caches(self.costs, self.bound, self.facts, self.known):
-            orders = ", ".join(format_expression(each.upper) for each in regimes if each.upper is not None)
+            orders = ", ".join(format_expression(regime.upper) for regime in regimes if regime.upper is not None)
             yield _Bounds(regimes, f"the recurrence grows like {orders}", neither=f"the bound grows like {orders}")
         else:
             yield self._open("not proved for caches with few lines")
@@ -221,22 +221,22 @@ class IoClaim:
         """Yield the lower bound of every schedule of the same iterations."""
         below = io_growth_lower_bound(self.costs, self.cost, self.known)
         if below is not None:
-            found = Growth(below, None, self.facts)
-            yield _Bounds((found,), f"every schedule costs {found.text}", "for every schedule ", orders=True)
+            growth = Growth(below, None, self.facts)
+            yield _Bounds((growth,), f"every schedule costs {growth.text}", "for every schedule ", orders=True)
 
-    def _with_condition(self, found: GrowthVerdict) -> GrowthVerdict:
+    def _with_condition(self, verdict: GrowthVerdict) -> GrowthVerdict:
         """Add to an undecided upper claim a condition under which it is proved."""
         when = next((plan.where.when for plan in self.cost.by_cache if self._holds_within(plan)), "")
-        return replace(found, reason=f"{found.reason}; proved to be O of this when {when}") if when else found
+        return replace(verdict, reason=f"{verdict.reason}; proved to be O of this when {when}") if when else verdict
 
     def _holds_within(self, plan: Bound) -> bool:
         """Test whether a conditional bound proves the claim under its condition."""
-        known = self.known
+        facts_of_claim = self.known
         for need in plan.where.needs:
-            known = known.with_nonnegative(need)
+            facts_of_claim = facts_of_claim.with_nonnegative(need)
         bounds = tuple(bound for bound in self.cost.bounds if bound is plan or bound not in self.cost.plans)
         cost, facts = replace(self.cost, bounds=bounds), (*self.facts, *plan.where.facts)
-        return replace(self, cost=cost, known=known, facts=facts)._from_above().outcome == "holds"
+        return replace(self, cost=cost, known=facts_of_claim, facts=facts)._from_above().outcome == "holds"
 
     def _by_line(self) -> GrowthVerdict | None:
         """Decide separately for a size of at most a line, and of at least a line."""
@@ -250,7 +250,7 @@ class IoClaim:
                 result.append(replace(self, known=self.known.with_nonnegative(value), facts=facts)._from_above())
                 if result[-1].outcome != "holds":
                     return result[-1]
-            return replace(result[-1], proofs=tuple(proof for each in result for proof in each.proofs))
+            return replace(result[-1], proofs=tuple(proof for verdict in result for proof in verdict.proofs))
         return None
 
     def _in_lines(self, name: str) -> bool:

@@ -90,12 +90,12 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
     facts = (*algorithm.where, *assumed(algorithm), *under)
     try:
         scope = assuming_facts(scope, *facts)
-        known = scope.facts
+        declared = scope.facts
         search = _Search(
-            costs, cost, scope, facts, io_growth_lower_bound(costs, cost, known), _factors(cost.orderless, sizes)
+            costs, cost, scope, facts, io_growth_lower_bound(costs, cost, declared), _factors(cost.orderless, sizes)
         )
         regimes = tuple(search.regimes())
-        floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, known))
+        floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, declared))
     except ArchlineError:
         # The diagnostic speaks of the printed form, which is not in the source.
         regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
@@ -103,11 +103,11 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 
 
 def _terms_below(
-    costs: Costs, found: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
+    costs: Costs, bound: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
     """Yield the HBL bounds of bodies as formulas, except ones that only count compulsory misses."""
-    for power in sorted({floor.power for floor in found.floors if floor.power}):
-        count = sum((floor.iterations for floor in found.floors if floor.power == power), ZERO)
+    for power in sorted({floor.power for floor in bound.floors if floor.power}):
+        count = sum((floor.iterations for floor in bound.floors if floor.power == power), ZERO)
         yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 
@@ -135,81 +135,81 @@ class _Search:
             yield from self._by_alternatives()
 
     def _by_orders(self) -> Iterator[OptimalityRegime]:
-        found = growth_of_recurrence(self.cost, self.facts)
-        if isinstance(found, str):
-            yield OptimalityRegime("", None, found)
+        growths = growth_of_recurrence(self.cost, self.facts)
+        if isinstance(growths, str):
+            yield OptimalityRegime("", None, growths)
             return
-        for each in found:
-            if not in_any_cache(self.costs, self.cost, each, self.facts, self.scope):
-                yield OptimalityRegime(each.when, None, "its growth is unknown for caches with few lines")
+        for growth in growths:
+            if not in_any_cache(self.costs, self.cost, growth, self.facts, self.scope):
+                yield OptimalityRegime(growth.when, None, "its growth is unknown for caches with few lines")
                 continue
-            assert each.upper is not None
-            yield self._regime(each.when, each.upper, each.facts)
+            assert growth.upper is not None
+            yield self._regime(growth.when, growth.upper, growth.facts)
 
     def _by_alternatives(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes of conditional bounds, without those of no smaller factor than one before."""
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
-        # The largest caches come first, as trials are few; of the others only smaller factors than before are tried.
-        largest = [self._of_alternative(each, len(factors)) for each in alternatives[-1:]]
-        for regime in chain((self._of_alternative(each, rank) for each in alternatives[:-1]), largest):
-            own = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
-            if own < rank:
-                rank = own
+        # The largest caches come first, as trials are few; for the rest only smaller factors than before are tried.
+        largest = [self._of_alternative(alternative, len(factors)) for alternative in alternatives[-1:]]
+        for regime in chain((self._of_alternative(alternative, rank) for alternative in alternatives[:-1]), largest):
+            rank_of_factor = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
+            if rank_of_factor < rank:
+                rank = rank_of_factor
                 yield regime
 
-    def _of_alternative(self, each: Bound, most: int) -> OptimalityRegime:
-        when = "" if each.where.when == "Z >= L" else each.where.when
-        if sum(1 for value in (each.value, *each.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:
+    def _of_alternative(self, alternative: Bound, most: int) -> OptimalityRegime:
+        when = "" if alternative.where.when == "Z >= L" else alternative.where.when
+        if sum(1 for value in (alternative.value, *alternative.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:
-            return self._regime(when, self._upper(each), (*self.facts, *self._fits(each)), most)
+            return self._regime(when, self._upper(alternative), (*self.facts, *self._fits(alternative)), most)
         except ArchlineError:
             return OptimalityRegime(when, None, UNREAD)
 
-    def _fits(self, each: Bound) -> tuple[s.Fact, ...]:
+    def _fits(self, alternative: Bound) -> tuple[s.Fact, ...]:
         """The facts under which a conditional bound fits, without common divisors."""
-        known = [remove_divisors(need, self.scope.facts, upper=True) for need in each.where.needs]
-        if known == list(each.where.needs):
-            return each.where.facts
-        return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in known)
+        needs = [remove_divisors(need, self.scope.facts, upper=True) for need in alternative.where.needs]
+        if needs == list(alternative.where.needs):
+            return alternative.where.facts
+        return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in needs)
 
-    def _upper(self, each: Bound) -> s.Expr:
-        smooth = each.smooth()
-        known = self.scope.facts
-        return at_most(self.costs, each.value if smooth is None else known.simplify(smooth[1]), known)
+    def _upper(self, alternative: Bound) -> s.Expr:
+        smooth = alternative.smooth()
+        facts = self.scope.facts
+        return at_most(self.costs, alternative.value if smooth is None else facts.simplify(smooth[1]), facts)
 
     def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None) -> OptimalityRegime:
-        """With the smallest of the factors, or of so many of them."""
+        """Find the smallest factor that is proved, among all factors or the first `most`."""
         assert self.least is not None
         domain = Domain(facts)
         within: dict[str, bool] = {}
         for factor, (_, largest) in islice(self.factors.items(), most):
             # Where the largest of a kind is not proved, no smaller one is.
-            for each in (largest, factor) if factor != OPTIMAL else (factor,):
+            for candidate in (largest, factor) if factor != OPTIMAL else (factor,):
                 if is_out_of_time():
                     return OptimalityRegime(when, None, OUT_OF_TIME)
-                if each not in within:
+                if candidate not in within:
                     self._trials += 1
                     if self._trials > MAX_TRIALS:
                         return OptimalityRegime(when, None, "there are too many candidate factors")
-                    within[each] = can_prove_big_o(upper, self.least, domain, self.factors[each][0])
-                if not within[each]:
+                    within[candidate] = can_prove_big_o(upper, self.least, domain, self.factors[candidate][0])
+                if not within[candidate]:
                     break
             else:
                 return OptimalityRegime(when, factor)
         return OptimalityRegime(when, None, "none of the candidate factors could be proved")
 
 
-def _factors(found: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
+def _factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
     """List products of 1 or L with powers of Z, then with sizes, each with the largest of its kind."""
-    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(each.power for each in found.floors)}
+    powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(term.power for term in bound.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
     line = b.name("L")
     of_cache = [b.product([*[line] * lines, *power_of_words(power)]) for _, power, lines in ordered]
-    kinds = [(each, of_cache[-1]) for each in of_cache]
+    kinds = [(factor, of_cache[-1]) for factor in of_cache]
     for logarithm, lines in product((True, False), (0, 1)):
         for size in map(b.name, sizes):
             whole = b.call("log2", size) if logarithm else size
             kinds.append((b.product([*[line] * lines, whole]), b.product([line, size])))
-    return {Formula(each): (each, Formula(largest)) for each, largest in kinds}
+    return {Formula(factor): (factor, Formula(largest)) for factor, largest in kinds}

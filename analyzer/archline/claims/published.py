@@ -61,8 +61,8 @@ class Published:
 @lru_cache(maxsize=1)
 def published_tables() -> dict[str, Any]:
     """Load `source`, `kernels`, and `algorithms` with `kernel`, `sizes` and `because` from the data file."""
-    found: dict[str, Any] = json.loads((resource("bounds") / "published.json").read_text(encoding="utf-8"))
-    return found
+    tables: dict[str, Any] = json.loads((resource("bounds") / "published.json").read_text(encoding="utf-8"))
+    return tables
 
 
 def target_of(algorithm: s.Algorithm) -> str | None:
@@ -77,19 +77,19 @@ def target_of(algorithm: s.Algorithm) -> str | None:
 
 def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Published | None:
     """Compare the published bounds of a library algorithm with the derived one; None for other algorithms."""
-    known = published_tables()["algorithms"].get(target_of(algorithm))
-    if known is None or cost.orderless is None:
+    entry = published_tables()["algorithms"].get(target_of(algorithm))
+    if entry is None or cost.orderless is None:
         return None
-    sizes = {name: parse_expression(value) for name, value in (known["sizes"] | {"S": "Z"}).items()}
+    sizes = {name: parse_expression(value) for name, value in (entry["sizes"] | {"S": "Z"}).items()}
     ours = _DerivedBound.of(module, algorithm, costs, cost)
     result = []
-    for by, text in published_tables()["kernels"][known["kernel"]].items():
+    for by, text in published_tables()["kernels"][entry["kernel"]].items():
         theirs = substitute_names(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
         result.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
-    because = known.get("because") if any(each.relation != "the same" for each in result) else None
-    return Published(known["kernel"], tuple(result), because)
+    because = entry.get("because") if any(published.relation != "the same" for published in result) else None
+    return Published(entry["kernel"], tuple(result), because)
 
 
 @record
@@ -139,10 +139,10 @@ class _DerivedBound:
         assert self.cost.orderless is not None
         point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": WORDS, "L": 1}
         try:
-            value, own = evaluate(theirs, point), self.cost.orderless.at(point)
+            value, derived = evaluate(theirs, point), self.cost.orderless.at(point)
         except EvaluationError:
             return None
-        return round(float(sum(bounds_of_value(value)) / 2 / own), 3) if own else None
+        return round(float(sum(bounds_of_value(value)) / 2 / derived), 3) if derived else None
 
 
 def _of_words(lines: s.Expr | None) -> s.Expr | None:

@@ -26,7 +26,7 @@ LEAST_GUARD, LARGEST_GUARD = 2, 5
 
 @record
 class Guarded:
-    """A claim under a further condition, and where alone it fails without that: `n < 2`."""
+    """A claim under a further condition, and the sizes at which alone it fails without the condition: `n < 2`."""
 
     ensures: s.Ensures
     fails_where: str
@@ -105,36 +105,36 @@ Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
 
 def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
     """Return the verdict of the first tactic that decides; else that of the first that applies."""
-    found: Verdict | None = None
+    first_verdict: Verdict | None = None
     for tactic in tactics:
         verdict = tactic(asked)
         if verdict is not None and verdict.outcome != "unknown":
             return verdict
-        found = found or verdict
-    return found
+        first_verdict = first_verdict or verdict
+    return first_verdict
 
 
 def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
     """Join the verdicts of all cases: holds if each does, fails at the first failure, else None."""
     result: list[Verdict] = []
-    for each in cases:
-        if each is None or each.outcome != "holds":
-            return each if each is not None and each.outcome == "fails" else None
-        result.append(each)
-    return replace(result[0], proofs=tuple(proof for each in result for proof in each.proofs)) if result else None
+    for verdict in cases:
+        if verdict is None or verdict.outcome != "holds":
+            return verdict if verdict is not None and verdict.outcome == "fails" else None
+        result.append(verdict)
+    return replace(result[0], proofs=tuple(proof for verdict in result for proof in verdict.proofs)) if result else None
 
 
 def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
-    """The claim with the first guard under which it is proved: one size is large, or all are."""
+    """Return the claim with the first guard under which it is proved: one size is large, or all are."""
     # Most claims that fail do so at large sizes as well, and one question finds them out.
     if not proved(_guarded(ensures, LARGEST_GUARD, sizes).ensures):
         return None
     candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
-    return next((each for each in candidates if proved(each.ensures)), None)
+    return next((candidate for candidate in candidates if proved(candidate.ensures)), None)
 
 
 def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
-    """The least number and the sizes of each guard to try: one of them, then all."""
+    """Yield the minimum value and the sizes of each guard to try: a single size, then all."""
     for least in range(LEAST_GUARD, LARGEST_GUARD + 1):
         yield from ((least, (name,)) for name in sizes)
     yield from ((least, sizes) for least in (LEAST_GUARD, LARGEST_GUARD))

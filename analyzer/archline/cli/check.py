@@ -35,7 +35,7 @@ CONFIGURED = {
     "baseline": "baseline",
     "tolerance": "tolerance",
 }
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -71,19 +71,19 @@ def execute(options: argparse.Namespace) -> int:
     for code in unknown_codes([*(options.select or ()), *(options.ignore or ())]):
         raise error(rules.OPTIONS_CLASH, f"no finding has a code that starts with `{code[:40]}`", hint=FINDING_CODES)
     project = options.configuration
-    # A file that several use is reported once.
-    problems: dict[str, Diagnostic] = {each.render(): each for each in options.problems}
+    # A file that several targets use is reported once.
+    problems: dict[str, Diagnostic] = {problem.render(): problem for problem in options.problems}
 
     @contextmanager
     def reported() -> Iterator[None]:
-        """Errors are findings, too."""
+        """Collect errors as findings."""
         try:
             yield
         except ArchlineError as problem:
-            found = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
-            problems.update((each.render(), each) for each in found)
+            diagnostics = problem.diagnostics if options.where is not None else map(project.placed, problem.diagnostics)
+            problems.update((diagnostic.render(), diagnostic) for diagnostic in diagnostics)
 
-    # One that is to be written need not be there yet.
+    # A baseline that is to be written need not exist.
     if options.baseline is not None and options.write_baseline is None:
         with reported():
             _require_baseline(options.baseline)
@@ -94,16 +94,16 @@ def execute(options: argparse.Namespace) -> int:
             where = project.facts if options.where is None else options.where
             tasks.append(Task(target, where or None, options.certificates, source, options.time_limit))
     views: list[CheckView] = []
-    for found in outcomes(tasks, options.jobs, cached=not options.no_cache):
+    for outcome in outcomes(tasks, options.jobs, cached=not options.no_cache):
         with reported():
-            if not isinstance(found, CheckView):
-                raise ArchlineError(found)
-            views.append(found)
-            if found.errors:
-                raise ArchlineError(found.errors)
+            if not isinstance(outcome, CheckView):
+                raise ArchlineError(outcome)
+            views.append(outcome)
+            if outcome.errors:
+                raise ArchlineError(outcome.errors)
     if views and not problems:
         with reported():
-            paths = [each.path for each in views]
+            paths = [view.path for view in views]
             require_sizes_of_project(project, paths) if options.where is None else require_sizes(tasks, views)
         if problems:
             views.clear()
@@ -117,7 +117,7 @@ def execute(options: argparse.Namespace) -> int:
         quiet=options.quiet,
         verbose=options.verbose or options.certificates,
     )
-    named, notes = [each.target for each in tasks if each.source is None], list[str]()
+    named, notes = [task.target for task in tasks if task.source is None], list[str]()
     valid = {view.target for view in views if not view.errors}
     if options.write_baseline is not None and problems and not valid:
         print(f"{options.write_baseline} is not written: no program can be checked", file=sys.stderr)
@@ -147,14 +147,14 @@ def _require_baseline(file: str) -> None:
 
 
 def _targets(options: argparse.Namespace) -> list[str]:
-    """What is checked: programs, those of folders without what the project excludes."""
+    """Return the targets to check: programs, those of folders without the excluded ones."""
     excludes = options.configuration.excludes
-    found = chain.from_iterable(shared.programs(each, excludes) for each in options.targets)
-    return [each for each in dict.fromkeys(found) if not (options.force_exclude and excludes(Path(each)))]
+    names = chain.from_iterable(shared.programs(target, excludes) for target in options.targets)
+    return [name for name in dict.fromkeys(names) if not (options.force_exclude and excludes(Path(name)))]
 
 
 def _written(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
-    """The report with the findings that the new baseline takes over."""
+    """Write the new baseline, and return the report with the findings that it accepts."""
     from archline.api.baselines import accepted, baseline
 
     file = options.write_baseline
@@ -163,7 +163,7 @@ def _written(options: argparse.Namespace, report: CheckReport, targets: list[str
 
 
 def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str], notes: list[str]) -> CheckReport:
-    """The report with what the baseline says, and `notes` about the baseline."""
+    """Compare the report with the baseline, and add `notes` about the baseline."""
     from archline.api.baselines import compared_with
     from archline.api.changes import Terms
     from archline.costs.sizes import parse_share

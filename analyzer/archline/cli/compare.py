@@ -14,7 +14,7 @@ from archline.report.layout import terminal_width
 FORMATS = ("text", "json", "latex", "markdown", "csv")
 
 CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> str:
         check_target(options.out)
     chosen = shared.read_model(options)
     settings = shared.energy_settings(options)
-    found = compare_subjects(
+    comparison = compare_subjects(
         subjects,
         machines,
         chosen,
@@ -76,7 +76,7 @@ def execute(options: argparse.Namespace) -> str:
     if options.out is not None:
         from archline.api.pictures import save_comparison
 
-        save_comparison(found, options.out)
+        save_comparison(comparison, options.out)
     written = getattr(comparisons, f"as_{options.format}")
-    page = written(found, terminal_width(), certificates=options.certificates, growth=options.growth)
+    page = written(comparison, terminal_width(), certificates=options.certificates, growth=options.growth)
     return str(page)

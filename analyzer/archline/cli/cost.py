@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("text", "json", "latex", "markdown")
 CONFIGURED = {"where": "project_facts", "cache": "project_cache"}
-"""Which options the project's configuration fills in, by its keys: none of these two is on the command line."""
+"""The options that the project's configuration fills in, by its keys: neither is on the command line."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -64,7 +64,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def processors(text: str) -> int | str:
-    """A number of processors, or the name of one."""
+    """Read a number of processors, or a name for it."""
     return text if text.isidentifier() else shared.positive(text)
 
 
@@ -79,54 +79,56 @@ def execute(options: argparse.Namespace) -> str:
 
 
 def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
-    reports = [each.cost(problem=options.problem) for each in subjects]
-    for each in reports:
-        if options.procs is not None and each.on_grid:
-            message = f"the number of processors is set by the grid of `{each.name}`"
+    reports = [subject.cost(problem=options.problem) for subject in subjects]
+    for report in reports:
+        if options.procs is not None and report.on_grid:
+            message = f"the number of processors is set by the grid of `{report.name}`"
             raise error(rules.OPTIONS_CLASH, message, hint="give its sizes, or P: `--at P=8`")
     for metric in options.metric or ():
         reports = _with_metric(reports, metric)
-    given = _given(options)
-    points = _points(options, reports, given)
-    assumed = given is not None and _without_cache(given) and options.project_cache is None
+    values = _given(options)
+    points = _points(options, reports, values)
+    assumed = values is not None and _without_cache(values) and options.project_cache is None
     return _rendered(options, reports, points, assumed)
 
 
 def _subjects(options: argparse.Namespace) -> list[Algorithm]:
-    """The algorithms of the targets, under the facts of `--where`, or else under those of the project that fit."""
+    """Return the algorithms of the targets, under the facts of `--where`, or else the project's facts that fit."""
     from archline.api.algorithms import Algorithm
     from archline.api.checks import require_sizes_of_project
     from archline.energy.subjects import select_facts
 
-    subjects = [each for target in options.targets for each in Algorithm.every(target, options.where)]
+    subjects = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
     if options.where is not None or not options.project_facts:
         return subjects
     project = options.configuration
     try:
-        require_sizes_of_project(project, [each.node.span.source.path for each in subjects])
-        return [each.assuming(select_facts(each, project.facts)) for each in subjects]
+        require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
+        return [algorithm.assuming(select_facts(algorithm, project.facts)) for algorithm in subjects]
     except ArchlineError as problem:
         raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
 
 
 def _metrics(text: str) -> tuple[str, ...]:
-    """The metrics of a list, `flops,work`."""
-    names, known = tuple(each.strip() for each in text.split(",")), (*DERIVABLE, *ON_GRID)
+    """Read a list of metrics, `flops,work`."""
+    names, choices = tuple(part.strip() for part in text.split(",")), (*DERIVABLE, *ON_GRID)
     for name in names:
-        if name not in known:
-            hint = did_you_mean(name, known) or f"choose from {', '.join(known)}"
+        if name not in choices:
+            hint = did_you_mean(name, choices) or f"choose from {', '.join(choices)}"
             raise argparse.ArgumentTypeError(f"there is no metric `{name}`: {hint}")
     return names
 
 
 def _with_metric(reports: list[CostReport], metric: str) -> list[CostReport]:
-    """The costs of those algorithms that have a metric. Raises ArchlineError (AL411) where none has."""
-    found = [each for each in reports if metric in each.metrics or (metric not in ON_GRID and not each.on_grid)]
-    return [_including(each, metric) for each in found or reports]
+    """Add a metric to the algorithms that have it. Raises ArchlineError (AL411) if none has."""
+    having = [
+        report for report in reports if metric in report.metrics or (metric not in ON_GRID and not report.on_grid)
+    ]
+    return [_including(report, metric) for report in having or reports]
 
 
 def _including(report: CostReport, metric: str) -> CostReport:
-    """The costs with a metric. Raises ArchlineError (AL411) where it is not one of such an algorithm."""
+    """Add a metric to the costs. Raises ArchlineError (AL411) if algorithms of this kind do not have it."""
     if report.on_grid and metric not in report.metrics:
         message = f"`{metric}` cannot be derived for `{report.name}`, which runs on a grid"
         raise error(rules.OPTIONS_CLASH, message, hint=f"derived are {', '.join(report.metrics)}")
@@ -137,7 +139,7 @@ def _including(report: CostReport, metric: str) -> CostReport:
 
 
 def _given(options: argparse.Namespace) -> Given | None:
-    """The values of `--at` and `--cache` together; None without `--at`."""
+    """Return the values of `--at` and `--cache` together; None without `--at`."""
     from archline.costs.sizes import read_settings
     from archline.energy.caches import read_words
 
@@ -145,58 +147,58 @@ def _given(options: argparse.Namespace) -> Given | None:
         if options.cache is not None:
             raise error(rules.OPTIONS_CLASH, "`--cache` is for io at sizes; give them by `--at`")
         return None
-    given: Given = read_settings(options.at, "--at")
+    values: Given = read_settings(options.at, "--at")
     if options.cache is not None:
         words: dict[str, tuple[object, Span | None]] = {
             name: (value, None) for name, value in read_words(options.cache).items()
         }
-        twice = next((name for name in words if name in given), None)
+        twice = next((name for name in words if name in values), None)
         if twice is not None:
             raise error(rules.OPTIONS_CLASH, f"{twice} is given by both `--cache` and `--at`")
-        given = {**words, **given}
-    return given
+        values = {**words, **values}
+    return values
 
 
-def _without_cache(given: Given) -> bool:
-    """Whether io is that of the default cache, as in `run`."""
-    return not {"Z", "L"} & given.keys()
+def _without_cache(values: Given) -> bool:
+    """Test whether io is for the default cache, as in `run`."""
+    return not {"Z", "L"} & values.keys()
 
 
-def _points(options: argparse.Namespace, reports: list[CostReport], given: Given | None) -> list[Point] | list[None]:
-    """The point of each algorithm; with several, a name need only belong to one of them."""
+def _points(options: argparse.Namespace, reports: list[CostReport], values: Given | None) -> list[Point] | list[None]:
+    """Return the point of each algorithm; of several algorithms only one needs to have a name."""
     from archline.costs.sizes import check_known
 
-    if given is None:
+    if values is None:
         return [None for _ in reports]
     of_machine = all("P" not in (*report.names.sizes, *report.names.indices) for report in reports)
-    if isinstance(options.procs, int) and of_machine and given.get("P", (options.procs, None))[0] != options.procs:
+    if isinstance(options.procs, int) and of_machine and values.get("P", (options.procs, None))[0] != options.procs:
         raise error(rules.OPTIONS_CLASH, f"`--procs {options.procs}` contradicts the P given by `--at`")
     if len(reports) == 1:
-        return [_point(given, reports[0], options)]
-    check_known(given, [report.names for report in reports])
+        return [_point(values, reports[0], options)]
+    check_known(values, [report.names for report in reports])
     return [
-        _point({name: each for name, each in given.items() if name in report.names.all}, report, options)
+        _point({name: setting for name, setting in values.items() if name in report.names.all}, report, options)
         for report in reports
     ]
 
 
-def _point(given: Given, report: CostReport, options: argparse.Namespace) -> Point:
-    """The values checked; P has to have one where the time on P processors is asked for."""
+def _point(values: Given, report: CostReport, options: argparse.Namespace) -> Point:
+    """Return the checked values; P needs a value if the time on P processors is asked for."""
     needed = report.names.needed
-    if _without_cache(given) and not report.on_grid:
+    if _without_cache(values) and not report.on_grid:
         from archline.energy.caches import DEFAULT_CACHE, read_words
 
         default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
         if options.project_cache is not None:
             default = read_words(options.project_cache)
-        given = {**given, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
-    return report.point_of_run(given, (*needed, "P") if options.procs == "P" else needed, "--at")
+        values = {**values, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
+    return report.point_of_run(values, (*needed, "P") if options.procs == "P" else needed, "--at")
 
 
 def _rendered(
     options: argparse.Namespace, reports: list[CostReport], points: list[Point] | list[None], assumed: bool
 ) -> str:
-    # A page of another metric shows nothing of io.
+    # A page of other metrics does not show io.
     shown = options.all or options.lru or "io" in (options.metric or ("io",))
     without_io = options.format == "text" and not shown
     views = [report.view(point, options.procs, without_io) for report, point in zip(reports, points, strict=True)]
@@ -206,7 +208,7 @@ def _rendered(
         counts = [report.lru(options.lru, point, options.limit) for report, point in zip(reports, points, strict=True)]
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
-    views = [replace(each, cache_assumed=assumed and "Z" in (each.at or {})) for each in views]
+    views = [replace(view, cache_assumed=assumed and "Z" in (view.at or {})) for view in views]
     from archline.report import derivation, documents, json
     from archline.report.costs import full
     from archline.report.costs.page import document, first_page
@@ -215,8 +217,8 @@ def _rendered(
     match options.format:
         case "json":
             single = len(views) == 1 and "::" in options.targets[0]
-            found = [full.as_document(view.only(options.metric)) for view in views]
-            return json.render(found[0] if single else found)
+            page_documents = [full.as_document(view.only(options.metric)) for view in views]
+            return json.render(page_documents[0] if single else page_documents)
         case "latex" | "markdown":
             written = getattr(documents, options.format)
             metrics = options.metric

@@ -17,7 +17,7 @@ from archline.records import replace
 from archline.report.layout import terminal_width
 
 CONFIGURED = {"sizes": "sizes", "tolerance": "tolerance"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,21 +42,21 @@ def execute(options: argparse.Namespace) -> int:
     from archline.report import changes
 
     project = options.configuration
-    # Its sizes are those of the whole project.
+    # The sizes of the configuration are for the whole project.
     whole = options.head is None and (project.source is None or project.folder == Path.cwd())
-    # Its facts may be about other programs than these.
-    own = {"where": options.where is None, "at": not whole and tuple(options.sizes or ()) == project.sizes}
+    # The facts of the configuration may be about other programs.
+    is_fitting = {"where": options.where is None, "at": not whole and tuple(options.sizes or ()) == project.sizes}
     try:
         if options.where is None:
             targets = (x for x in (options.head, options.base) if x is not None and x.endswith(".algo"))
             require_sizes_of_project(project, [x for x in targets if Path(x).is_file()])
-        found = diff(
+        differences = diff(
             options.base,
             options.head,
             tolerance=options.tolerance or "0",
-            at=[read_sizes(each, "--at") for each in options.sizes or ()],
+            at=[read_sizes(sizes_at, "--at") for sizes_at in options.sizes or ()],
             where=project.facts if options.where is None else options.where,
-            fitting=[key for key, fits in own.items() if fits],
+            fitting=[key for key, fits in is_fitting.items() if fits],
             growth_only=options.only == "growth",
             strict=options.strict,
             left_out=project.excludes,
@@ -65,12 +65,12 @@ def execute(options: argparse.Namespace) -> int:
             jobs=options.jobs,
             cached=not options.no_cache,
         )
-        shown = replace(found, in_full=options.all)
+        shown = replace(differences, in_full=options.all)
         sys.stdout.write(getattr(changes, f"as_{options.format}")(shown, terminal_width()))
-        if found.problems:
-            raise ArchlineError(found.problems)
+        if differences.problems:
+            raise ArchlineError(differences.problems)
     except ArchlineError as problem:
         if options.where is not None:
             raise
         raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
-    return 1 if found.findings else 0
+    return 1 if differences.findings else 0

@@ -14,7 +14,7 @@ from archline.report.layout import terminal_width
 FORMATS = ("text", "json", "latex", "markdown", "csv")
 
 CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,9 +44,9 @@ def execute(options: argparse.Namespace) -> str:
     settings = shared.energy_settings(options)
     points = [at] if options.sweep is None else SizeSweep.read(options.sweep).points_with(at or {})
     everywhere = options.all or options.format in ("json", "csv")
-    found = [
+    rows = [
         derive_energies(subjects, machines, chosen, point, settings, options.where, everywhere=everywhere)
         for point in points
     ]
-    results = [each for row in found for each in row]
+    results = [result for row in rows for result in row]
     return str(getattr(formats, f"as_{options.format}")(results, terminal_width()))

@@ -24,8 +24,8 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.fitting import fit
     from archline.report import json, machines
 
-    found = fit(options.file, options.model)
+    fitted = fit(options.file, options.model)
     if options.out is not None:
-        found.write(options.out)
-    sys.stdout.write(json.render(machines.fit_document(found)) if options.format == "json" else str(found))
+        fitted.write(options.out)
+    sys.stdout.write(json.render(machines.fit_document(fitted)) if options.format == "json" else str(fitted))
     return 0

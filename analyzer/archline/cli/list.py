@@ -25,9 +25,9 @@ def execute(options: argparse.Namespace) -> str:
     from archline.api.texts import listed
     from archline.report import library
 
-    found = listed(options.targets)
+    entries = listed(options.targets)
     if options.format == "json":
         from archline.report import json
 
-        return json.render(library.document(found))
-    return library.text(found, terminal_width())
+        return json.render(library.document(entries))
+    return library.text(entries, terminal_width())

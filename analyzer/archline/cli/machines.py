@@ -64,7 +64,7 @@ def execute(options: argparse.Namespace) -> str:
         raise error(
             rules.OPTIONS_CLASH, "`--year` is for one machine", hint="archline machines fermi-c2050 --year 2020"
         )
-    known = machines()
+    listed_machines = machines()
     if options.format == "json":
-        return json.render([report.document(each, load_models()) for each in known])
-    return report.listed(known, load_models(), terminal_width())
+        return json.render([report.document(each_machine, load_models()) for each_machine in listed_machines])
+    return report.listed(listed_machines, load_models(), terminal_width())

@@ -1,6 +1,6 @@
-"""Entry point of the command line: picks the command, and turns what goes wrong into a message and an exit code.
+"""Run the command line: choose the command, and turn errors into a message and an exit code.
 
-Nothing heavy is imported here, so that `--help` and mistyped commands answer at once.
+Nothing heavy is imported here, so that `--help` and mistyped commands answer quickly.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ COMMANDS = {
     "order": "compare the growth of two expressions",
 }
 GARBAGE = 10_000
-"""How many objects more there are before unused circles of them are looked for.
+"""Number of new objects before unreachable cycles are collected.
 
-Python's own 700 take derivations 8 % of their time, this many 3 % and little more memory. Among those that were left
-over twice there is next to no garbage.
+Python's default of 700 takes derivations 8 % of their time, this number 3 % and little more memory. Objects that
+survived two collections contain next to no garbage.
 """
 TARGETS = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
 CODES = "Exit codes: 0 fine, 1 findings, 2 usage or input error, 3 defect in archline."
@@ -81,25 +81,25 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _open_closed_streams() -> None:
-    """Let standard streams that were closed lead nowhere; else the next file that is opened takes their number."""
+    """Let closed standard streams lead nowhere; else the next file that is opened takes their number."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, mode))  # noqa: SIM115
 
 
 def collect_seldom() -> None:
-    """Look for unused circles of objects seldom: for processes of their own, whose settings nobody else relies on."""
+    """Collect unreachable cycles seldom: only for processes of their own, whose settings no one else relies on."""
     gc.set_threshold(GARBAGE, 10, 1_000)
-    # At the end all memory goes back at once: to look through it first takes a tenth of the time and more.
+    # At exit all memory is freed anyway: a last collection would take a tenth of the time and more.
     atexit.register(gc.freeze)
 
 
 def with_room(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
-    """Call a function where calls do not go to the system for memory.
+    """Call a function in a large stack chunk, so that calls do not ask the system for memory.
 
-    CPython keeps frames in chunks of 16 KiB, takes one from the system where a call needs it and gives it back at its
-    return: in a loop that happens to run at the end of one, each time. That took a twentieth of some derivations, and
-    a quarter of some tests. A frame of 2.4 MB has a chunk of 4 MB, whose other part is for all that is called from it.
+    CPython keeps frames in chunks of 16 KiB, takes one from the system if a call needs it and gives it back at its
+    return: in a loop that happens to run at the end of a chunk, each time. That took a twentieth of some derivations,
+    and a quarter of some tests. A frame of 2.4 MB has a chunk of 4 MB, whose rest is for all calls below it.
     """
     return function(*arguments, **named)
 
@@ -139,7 +139,7 @@ def _run(arguments: list[str]) -> int:
 
 
 def _abandon_output() -> None:
-    """Nothing more is written to standard output, not even when Python flushes it at its end."""
+    """Write nothing more to standard output, not even when Python flushes it at its end."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -179,6 +179,6 @@ def _failed(problem: Exception, arguments: list[str]) -> int:
 
 
 def _print_error(text: str) -> None:
-    """Print to standard error, which may be full or read by nobody."""
+    """Print to standard error, which may be full or closed."""
     with contextlib.suppress(OSError):
         print(text, file=sys.stderr)

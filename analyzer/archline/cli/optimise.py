@@ -14,7 +14,7 @@ from archline.cli import options as shared
 from archline.report.layout import terminal_width
 
 CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -47,16 +47,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 @shared.prints
 def execute(options: argparse.Namespace) -> tuple[str, int]:
-    """Print the optimum; the exit code is 1 where there is none."""
+    """Print the optimum; the exit code is 1 if there is none."""
     from archline.api.optimising import NO_MACHINE, optimise
     from archline.energy.machines import read_parameters
     from archline.energy.optimise.problem import INFEASIBLE
     from archline.report.optima import document, text
 
-    given = read_parameters(options.parameters)
-    machine = shared.only_machine(options) if options.machines else NO_MACHINE.with_parameters(given)
+    machine_parameters = read_parameters(options.parameters)
+    machine = shared.only_machine(options) if options.machines else NO_MACHINE.with_parameters(machine_parameters)
     cache, chosen = shared.read_cache(options)
-    found = optimise(
+    optimum = optimise(
         options.target,
         over=options.over,
         halve=options.halve,
@@ -70,5 +70,5 @@ def execute(options: argparse.Namespace) -> tuple[str, int]:
         cache=cache if chosen else None,
         bound=options.bound,
     )
-    shown = document(found.answer) if options.format == "json" else text(found.answer, terminal_width())
-    return shown, int(found.status == INFEASIBLE)
+    shown = document(optimum.answer) if options.format == "json" else text(optimum.answer, terminal_width())
+    return shown, int(optimum.status == INFEASIBLE)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class _ModelName:
-    """Reads the name of a model; as text it lists all, which are loaded for help alone."""
+    """A reader of the name of a model; as text it lists all models, which are loaded for help alone."""
 
     def __call__(self, text: str) -> str:
         return text
@@ -38,8 +38,8 @@ class _ModelName:
         from archline.energy.models import load_models
 
         names = [
-            f"{each.name} ({', '.join(f'+{option}' for option in each.options)})" if each.options else each.name
-            for each in load_models()
+            f"{model.name} ({', '.join(f'+{option}' for option in model.options)})" if model.options else model.name
+            for model in load_models()
         ]
         return f"{', '.join(names[:-1])} or {names[-1]}"
 
@@ -51,7 +51,7 @@ USUAL = "the first of roofline+levels, ice and roofline for which the machine ha
 
 
 def read_model(options: argparse.Namespace) -> Model | None:
-    """The model that is named; None for the default one. Raises ArchlineError (AL459)."""
+    """Return the named model; None for the default one. Raises ArchlineError (AL459)."""
     from archline.energy.models import find_model
 
     name = options.model
@@ -61,24 +61,24 @@ def read_model(options: argparse.Namespace) -> Model | None:
 
 
 def read_machines(options: argparse.Namespace) -> list[Machine]:
-    """The machines that are named, with the parameters given. Raises ArchlineError."""
+    """Return the named machines, with the parameters given. Raises ArchlineError."""
     from archline.energy.machine_files import machine
     from archline.energy.machines import read_parameters
 
-    given = read_parameters(options.parameters)
-    found = [machine(name).with_parameters(given) for name in options.machines]
-    return found if options.year is None else [each.in_year(options.year) for each in found]
+    machine_parameters = read_parameters(options.parameters)
+    machines = [machine(name).with_parameters(machine_parameters) for name in options.machines]
+    return machines if options.year is None else [item.in_year(options.year) for item in machines]
 
 
 def only_machine(options: argparse.Namespace) -> Machine:
-    """The one machine that is named, with the parameters given. Raises ArchlineError (AL411 for several)."""
+    """Return the only named machine, with the parameters given. Raises ArchlineError (AL411 for several)."""
     if len(options.machines) > 1:
         raise error(rules.OPTIONS_CLASH, f"only one machine can be given; `{options.machines[1]}` is a second one")
     return read_machines(options)[0]
 
 
 def energy_settings(options: argparse.Namespace) -> Settings:
-    """How the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
+    """Return the settings for the inputs of an energy. Raises ArchlineError (AL408, AL411)."""
     from archline.energy.caches import Settings
 
     if options.block is not None and options.matrix is None:
@@ -98,7 +98,7 @@ def energy_settings(options: argparse.Namespace) -> Settings:
 
 
 class Joined(argparse.Action):
-    """An option that may be given several times: the texts with commas between them."""
+    """An option that may be given several times: its texts are joined with commas."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: object, option: str | None = None
@@ -108,14 +108,14 @@ class Joined(argparse.Action):
 
 
 def natural(text: str) -> int:
-    """A whole number, 0 or more, below 10^18."""
+    """Read a whole number, 0 or more, below 10^18."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
     return int(text)
 
 
 def positive(text: str) -> int:
-    """A whole number, 1 or more."""
+    """Read a whole number, 1 or more."""
     if natural(text) < 1:
         raise argparse.ArgumentTypeError("expected a number >= 1")
     return int(text)
@@ -163,24 +163,24 @@ OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "--no-cache": ("do not use the result cache", _FLAG),
     "--format": ("output format (default: text)", {"default": "text"}),
 }
-"""The options that commands share: what each does, and how it is read."""
+"""The options that commands share: the help of each, and its arguments for argparse."""
 MACHINES = ("--machine", "--parameter", "--year")
 EXECUTION = ("--matrix", "--block", "--cache", "--policy", "--seed", "--plain")
 PRINTING = ("--time-limit", "--no-cache", "--format")
 
 
 def add(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...] = (), **more: Any) -> None:
-    """Add options of the table, and `more` that a command says of each; `choices` are those of --format."""
+    """Add options of the table, with `more` arguments of the command for each; `choices` are those of --format."""
     for option in options:
-        text, own = OPTIONS[option]
+        text, arguments = OPTIONS[option]
         formats = {"choices": choices} if option == "--format" else {}
         names = ("-j", option) if option == "--jobs" else (option,)
-        parser.add_argument(*names, **{"help": text, **own, **formats, **more})
+        parser.add_argument(*names, **{"help": text, **arguments, **formats, **more})
     parser.set_defaults(command=parser.prog)
 
 
 def add_configuration(parser: argparse.ArgumentParser) -> None:
-    """--config FILE and --isolated."""
+    """Add --config FILE and --isolated."""
     either = parser.add_mutually_exclusive_group()
     either.add_argument(
         "--config", metavar="FILE", help="read `[tool.archline]` of this file, not of the nearest pyproject.toml"
@@ -189,7 +189,7 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
 
 
 def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, filled: Mapping[str, str]) -> None:
-    """Fill in what the command line does not say with what the project's configuration says: options by its keys.
+    """Fill in options that the command line leaves out from the project's configuration; `filled` has them by its keys.
 
     Raises ArchlineError (AL440).
     """
@@ -201,7 +201,7 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
         if targets and not getattr(options, targets):
             options.configuration.require_paths()
     except ArchlineError as problem:
-        # A command that reports findings reports this one too.
+        # A command that reports findings reports this error too.
         if not hasattr(options, "problems"):
             raise
         options.configuration, options.problems = read(isolated=True), problem.diagnostics
@@ -216,7 +216,7 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
 
 
 def _has_cache(options: argparse.Namespace) -> bool:
-    """Whether the sizes, or one of the machines, say which cache there is."""
+    """Test whether the sizes, or one of the machines, determine the cache."""
     from archline.energy.caches import find_cache
 
     machines = read_machines(options) if getattr(options, "machines", None) else []
@@ -224,7 +224,7 @@ def _has_cache(options: argparse.Namespace) -> bool:
 
 
 def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
-    """The text about all subjects. Where some have a defect, raises ArchlineError when the rest is printed."""
+    """Make the text about all subjects. If some have a defect, print the rest and raise ArchlineError."""
     defects, fine = list[str](), list["Algorithm"]()
     with note_defects(defects, "all"):
         return make(subjects)
@@ -238,30 +238,30 @@ def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]
 
 
 def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
-    """A command that prints a text: the one that it made before of the same options and files, if that is kept.
+    """Make a command that prints a text: a cached one for the same options and files, if there is one.
 
-    Nothing is kept of what a matrix, a time limit or a folder decides, nor where a file is written. The exit code is
-    0, or made with the text.
+    Results that depend on a matrix, a time limit or a folder, and commands that write a file, are not cached. The exit
+    code is 0, or made with the text.
     """
 
     def made(options: argparse.Namespace) -> tuple[str, int]:
-        found = make(options)
-        return (found, 0) if isinstance(found, str) else found
+        result = make(options)
+        return (result, 0) if isinstance(result, str) else result
 
     def execute(options: argparse.Namespace) -> int:
         from archline.algebra.effort import Clock, set_time_limit
 
         set_time_limit(getattr(options, "time_limit", 0))
         targets = getattr(options, "targets", None) or [getattr(options, "target", "")]
-        others = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
+        is_uncached = any(getattr(options, name, None) is not None for name in ("lru", "matrix", "out"))
         try:
-            if options.no_cache or others or any(map(os.path.isdir, targets)):
+            if options.no_cache or is_uncached or any(map(os.path.isdir, targets)):
                 text, code = made(options)
             else:
                 from archline.api import result_cache
 
-                said = {name: value for name, value in vars(options).items() if name != "configuration"}
-                asked = sorted(said.items()), terminal_width()
+                given_options = {name: value for name, value in vars(options).items() if name != "configuration"}
+                asked = sorted(given_options.items()), terminal_width()
                 text, code = result_cache.kept(asked, targets, lambda: made(options))
             reached = Clock.late
         finally:
@@ -276,12 +276,12 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
 
 
 def listed(text: str) -> list[str]:
-    """Names with commas between them."""
-    return [each.strip() for each in text.split(",") if each.strip()]
+    """Split a list of names at commas."""
+    return [name.strip() for name in text.split(",") if name.strip()]
 
 
 def seconds(text: str) -> float:
-    """A number of seconds above 0."""
+    """Read a number of seconds above 0."""
     try:
         value = float(text)
     except ValueError:
@@ -292,7 +292,7 @@ def seconds(text: str) -> float:
 
 
 def read_at(options: argparse.Namespace) -> Given:
-    """The values of `--at`, read but not yet held against an algorithm. Raises ArchlineError."""
+    """Return the values of `--at`, read but not yet checked against an algorithm. Raises ArchlineError."""
     from archline.costs.sizes import read_settings
 
     if options.at is None:
@@ -301,7 +301,7 @@ def read_at(options: argparse.Namespace) -> Given:
 
 
 def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
-    """The cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
+    """Return the cache to use, and whether it was asked for. Raises ArchlineError (AL408)."""
     from archline.energy.caches import DEFAULT_CACHE
 
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
@@ -315,26 +315,26 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
 
 
 def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
-    """The programs of a folder and of those inside, sorted, without those excluded; any other target is one itself."""
+    """List the programs of a folder and its folders, sorted, without excluded ones; any other target is one itself."""
     if not os.path.isdir(target):
         return [target]
-    found = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
-    if not found and any(Path(target).rglob("*.algo")):
+    paths = sorted(str(path) for path in Path(target).rglob("*.algo") if path.is_file() and not excluded(path))
+    if not paths and any(Path(target).rglob("*.algo")):
         message = f"every `.algo` file in the folder `{target}` is excluded"
         raise error(syntax_rules.DIRECTORY, message, path=target, hint="`--isolated` reads no configuration")
-    # A folder without programs is reported as one that is read.
-    return found or [target]
+    # A folder without programs is reported when it is read.
+    return paths or [target]
 
 
 def standard_input() -> Source:
-    """The program on standard input. Raises ArchlineError (AL004 to AL006)."""
+    """Read the program on standard input. Raises ArchlineError (AL004 to AL006)."""
     from archline.language.source import MAX_BYTES, decode_source
 
     return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
 
 
 def write_whole(path: Path, text: str) -> None:
-    """Write next to a file, then take its place, so that no moment leaves it lost or half written.
+    """Write a temporary file and move it to the path, so that the file is never lost or half written.
 
     Raises ArchlineError (AL413).
     """
@@ -359,7 +359,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def _mask() -> int:
-    """The permissions that new files do not get, which can be read by setting them alone."""
+    """Return the permissions that new files do not get, which can be read only by setting them."""
     mask = os.umask(0)
     os.umask(mask)
     return mask

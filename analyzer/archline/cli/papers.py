@@ -36,26 +36,26 @@ def execute(options: argparse.Namespace) -> str:
 
     if options.figure is not None or options.out is not None:
         return _figure(options)
-    found = papers(*options.targets, only=options.only, place=options.place)
+    result = papers(*options.targets, only=options.only, place=options.place)
     match options.format:
         case "json":
-            return json.render(found.document)
+            return json.render(result.document)
         case "markdown":
-            return found.markdown()
+            return result.markdown()
         case _:
-            return found.explain() if options.explain else str(found)
+            return result.explain() if options.explain else str(result)
 
 
 def _figure(options: argparse.Namespace) -> str:
-    """The points of a figure, or what was written. Raises ArchlineError (AL411)."""
+    """Return the data of a figure, or the name of the file written. Raises ArchlineError (AL411)."""
     from archline.papers.figures import figure
 
-    others = options.only or options.place or options.explain or options.format == "markdown"
-    if options.figure is None or len(options.targets) != 1 or others:
+    is_combined = options.only or options.place or options.explain or options.format == "markdown"
+    if options.figure is None or len(options.targets) != 1 or is_combined:
         hint = "such as `archline papers scaling --figure 7 --out figure.png`"
         raise error(rules.OPTIONS_CLASH, "`--figure` takes one paper, `--out` and `--format json`", hint=hint)
-    found = figure(options.targets[0], options.figure)
+    drawn = figure(options.targets[0], options.figure)
     if options.out is not None:
-        found.save(options.out)
-        return f"{options.out}: {found.view.title}\n"
-    return found.view.json() if options.format == "json" else found.view.text(terminal_width())
+        drawn.save(options.out)
+        return f"{options.out}: {drawn.view.title}\n"
+    return drawn.view.json() if options.format == "json" else drawn.view.text(terminal_width())

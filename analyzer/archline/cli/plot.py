@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from archline.report.pictures import PictureView
 
 CONFIGURED = {"machine": "project_machines"}
-"""Which options the project's configuration fills in, by its keys: a plot of io has no machine."""
+"""The options that the project's configuration fills in, by its keys: a plot of io has no machine."""
 ON_A_MACHINE = ("machines", "parameters")
 OPTIONS_BY_KIND = {
     "io": ("targets", "at", "where", "cache", "metric", "seed", "plain"),
@@ -88,10 +88,10 @@ def _io(options: argparse.Namespace) -> IoPlot:
 def _check(options: argparse.Namespace) -> None:
     """Raise ArchlineError (AL411) for options that the kind does not take, or that it lacks."""
     kind = options.kind
-    taken = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
-    for name in dict.fromkeys(name for each in OPTIONS_BY_KIND.values() for name in each):
-        if getattr(options, name) not in (None, [], False) and name not in taken:
-            written = ", ".join(WRITTEN.get(each, f"--{each}") for each in taken)
+    allowed = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
+    for name in dict.fromkeys(name for names in OPTIONS_BY_KIND.values() for name in names):
+        if getattr(options, name) not in (None, [], False) and name not in allowed:
+            written = ", ".join(WRITTEN.get(option, f"--{option}") for option in allowed)
             lone = " without a TARGET" if kind == "roofline" else ""
             message = f"`--kind {kind}`{lone} takes no `{WRITTEN.get(name, f'--{name}')}`"
             raise error(rules.OPTIONS_CLASH, message, hint=f"it takes {written}, --out and --format")
@@ -122,32 +122,32 @@ def _picture(options: argparse.Namespace) -> Picture:
 
 
 def _intensity(text: str) -> Fraction:
-    """A number above 0: 4, 0.5, 1/3."""
+    """Read a number above 0: 4, 0.5, 1/3."""
     if not re.fullmatch(r"\d{1,15}(\.\d{1,15}|/\d{1,15})?", text) or not re.search(r"[1-9]", text) or "/0" in text:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0, such as 4, 0.5 or 1/3")
     return Fraction(text)
 
 
 def _years(text: str) -> tuple[int, int]:
-    """2010..2025."""
-    found = re.fullmatch(r"(\d{4})\.\.(\d{4})", text)
-    if found is None:
+    """Read a range of years, 2010..2025."""
+    years = re.fullmatch(r"(\d{4})\.\.(\d{4})", text)
+    if years is None:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} are not years, such as 2010..2025")
-    return int(found[1]), int(found[2])
+    return int(years[1]), int(years[2])
 
 
 def _line(options: argparse.Namespace) -> int:
-    """The L of `--cache`. Raises ArchlineError (AL408)."""
+    """Return the L of `--cache`. Raises ArchlineError (AL408)."""
     from archline.costs.sizes import read_settings
     from archline.energy.caches import DEFAULT_CACHE
 
     if options.cache is None:
         return DEFAULT_CACHE.L
-    given = read_settings(options.cache, "--cache")
-    value, span = given.get("L", (None, None))
-    other = next((each for name, (_, each) in given.items() if name != "L"), None)
-    if other is not None:
-        raise error(rules.WRONG_CACHE, "Z is the x axis; give only L", span=other, hint="--cache L=8")
+    settings = read_settings(options.cache, "--cache")
+    value, span = settings.get("L", (None, None))
+    span_of_other = next((place for name, (_, place) in settings.items() if name != "L"), None)
+    if span_of_other is not None:
+        raise error(rules.WRONG_CACHE, "Z is the x axis; give only L", span=span_of_other, hint="--cache L=8")
     if not isinstance(value, int) or value < 1:
         raise error(rules.WRONG_CACHE, "`L` must be a positive whole number of words", span=span)
     return value

@@ -28,7 +28,9 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.growth import recurrence
     from archline.report import json
 
-    found = recurrence(options.recurrence, options.where)
+    solution = recurrence(options.recurrence, options.where)
     as_json = options.format == "json"
-    sys.stdout.write(json.render(found.document) if as_json else found.text(terminal_width(), explain=options.explain))
-    return 1 if found.outcome == "refused" else 0
+    sys.stdout.write(
+        json.render(solution.document) if as_json else solution.text(terminal_width(), explain=options.explain)
+    )
+    return 1 if solution.outcome == "refused" else 0

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
 
 CONFIGURED = {"cache": "cache"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -85,7 +85,7 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
-    """The caches of a machine's levels, each counted by itself. Raises ArchlineError (AL411)."""
+    """Add the caches of a machine's levels, each counted separately, to the settings. Raises ArchlineError (AL411)."""
     from archline.energy.caches import list_level_caches
 
     levels = [] if processors and settings.chosen_cache else [name for name, _ in list_level_caches(machine)]
@@ -96,7 +96,7 @@ def _on(machine: Machine, settings: Settings, processors: Processors | None) -> 
 
 
 def _path(options: argparse.Namespace) -> str | None:
-    """The metric whose critical path is shown. Raises ArchlineError (AL411)."""
+    """Return the metric whose critical path is shown. Raises ArchlineError (AL411)."""
     if not options.explain:
         if options.metric is not None:
             raise error(rules.OPTIONS_CLASH, "`--metric` needs `--explain`")
@@ -110,7 +110,7 @@ def _path(options: argparse.Namespace) -> str | None:
 
 
 def _quiet_but_one() -> None:
-    """Under `mpiexec` rank 0 alone prints."""
+    """Silence all ranks under `mpiexec` but rank 0."""
     from archline.execution.mpiexec import find_rank
 
     if find_rank() not in (0, None):

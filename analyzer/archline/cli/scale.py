@@ -14,7 +14,7 @@ from archline.cli import options as shared
 from archline.report.layout import terminal_width
 
 CONFIGURED = {"machine": "machines"}
-"""Which options the project's configuration fills in, by its keys."""
+"""The options that the project's configuration fills in, by its keys."""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -50,14 +50,14 @@ def execute(options: argparse.Namespace) -> str:
     machine = shared.only_machine(options)
     chosen = make_subject(options.target, options.where)
     settings = Settings(measured=options.measured)
-    found = derive_scaling(
+    result = derive_scaling(
         chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings
     )
-    return scaling.json_text(found) if options.format == "json" else scaling.text(found, terminal_width())
+    return scaling.json_text(result) if options.format == "json" else scaling.text(result, terminal_width())
 
 
 def _factor(text: str) -> Fraction:
-    """A number above 1."""
+    """Read a number above 1."""
     try:
         value = Fraction(text)
     except (ValueError, ZeroDivisionError):

@@ -1,6 +1,7 @@
-"""Combine an algorithm under facts with everything derived from it: bounds, growth, values and verdicts on
-claims.
+"""Combine an algorithm under facts with everything derived from it: bounds, growth, values and verdicts on claims.
 
-`algorithms` adds facts and refuses certain failures, `derived` has the costs, `sizes` and `arrays` evaluate
-them at given sizes, and `trials` runs programs at small sizes.
+`algorithms.AlgorithmUnderFacts` is the entry: it adds facts, refuses certain failures, and its `cost` returns
+`derived.DerivedCosts`, which derives each cost, growth and verdict when it is asked for. `sizes` and `arrays` check
+sizes and evaluate costs at them, `communication` relates an algorithm on a grid to lower bounds, and `trials` runs
+programs at small sizes. Callers: archline.api, archline.energy and archline.compare.
 """

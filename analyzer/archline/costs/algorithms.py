@@ -46,7 +46,7 @@ from archline.records import replace
 
 MAX_KNOWN = 256
 MAX_CONFIRMED = 3
-"""So many of the smallest sizes of a certain failure are executed to confirm it."""
+"""Number of smallest sizes of a certain failure that are executed to confirm it."""
 
 
 def _replace_unknown_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
@@ -65,7 +65,7 @@ class AlgorithmUnderFacts:
         plain: tuple[model.Module, s.Algorithm] | None = None,
         further_facts: tuple[s.Fact, ...] = (),
     ) -> None:
-        """`further_facts`, about the outermost call, are added to the `plain` algorithm, as it stands in its file."""
+        """Add `further_facts`, about the outermost call, to the `plain` algorithm, which is as written in its file."""
         self.module = module
         self.node = node
         self._plain = plain or (module, node)
@@ -85,30 +85,30 @@ class AlgorithmUnderFacts:
     def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm without facts about the machine alone, for flops, work and span; P is a size of a grid."""
         symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
-        own = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
-        return self.executed if own == self.inherited else add_where(*self._plain, own)
+        of_sizes = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
+        return self.executed if of_sizes == self.inherited else add_where(*self._plain, of_sizes)
 
     @cached_property
     def _costs(self) -> Costs:
         """The flops, work and span under inherited facts; costs that are unknown then are derived under others."""
-        found = derive(*self._of_sizes)
+        costs = derive(*self._of_sizes)
         for facts in self._other_facts:
-            if all(cost.upper is not None for cost in found):
+            if all(cost.upper is not None for cost in costs):
                 break
-            other = derive(*add_where(*self._plain, facts))
-            metrics = {**found.metrics, **_replace_unknown_costs(found.metrics, other.metrics)}
-            kinds = {**found.flops_by_kind, **_replace_unknown_costs(found.flops_by_kind, other.flops_by_kind)}
-            found = replace(found, metrics=metrics, flops_by_kind=kinds)
-        return found
+            other_costs = derive(*add_where(*self._plain, facts))
+            metrics = {**costs.metrics, **_replace_unknown_costs(costs.metrics, other_costs.metrics)}
+            kinds = {**costs.flops_by_kind, **_replace_unknown_costs(costs.flops_by_kind, other_costs.flops_by_kind)}
+            costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
+        return costs
 
     @cached_property
     def _io(self) -> Cost:
         """The io under inherited facts, or under others if it is unknown."""
-        found = io_cost(*self.executed)
+        cost = io_cost(*self.executed)
         for facts in self._other_facts:
-            if found.upper is None:
-                found = io_cost(*add_where(*self._plain, facts))
-        return found
+            if cost.upper is None:
+                cost = io_cost(*add_where(*self._plain, facts))
+        return cost
 
     @property
     def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
@@ -130,17 +130,17 @@ class AlgorithmUnderFacts:
         if not nodes:
             hint = "`archline check` decides its claims"
             raise error(NO_ALGORITHM, f"`{target}` has no algorithm", path=target, hint=hint)
-        return tuple(cls(module, each).assuming(where) for each in nodes)
+        return tuple(cls(module, algorithm).assuming(where) for algorithm in nodes)
 
     @classmethod
     def named(cls, target: str) -> Self:
         """Load the algorithm that a target names. Raises ArchlineError: AL109 for none, AL410 for several."""
-        found = cls.every(target)
-        if len(found) != 1:
-            shown = ", ".join(f"`{target}::{each.name}`" for each in found[:12])
-            message = f"`{target}` defines {len(found)} algorithms"
+        algorithms = cls.every(target)
+        if len(algorithms) != 1:
+            shown = ", ".join(f"`{target}::{algorithm.name}`" for algorithm in algorithms[:12])
+            message = f"`{target}` defines {len(algorithms)} algorithms"
             raise error(rules.WHICH_ALGORITHM, message, path=target, hint=f"say which: {shown}")
-        return found[0]
+        return algorithms[0]
 
     @property
     def name(self) -> str:
@@ -172,8 +172,8 @@ class AlgorithmUnderFacts:
         facts = parse_facts(where, "where") if isinstance(where, str) else where
         if fitting:
             # On a grid P is the number of processors.
-            own = {*self.sizes, *(["P"] if self.node.grid else [])}
-            facts = tuple(fact for fact in facts if s.names(fact) <= own)
+            names = {*self.sizes, *(["P"] if self.node.grid else [])}
+            facts = tuple(fact for fact in facts if s.names(fact) <= names)
         both = (*self.further_facts, *facts)
         narrowed = type(self)(*add_where(self.module, self.node, facts), self._plain, both)
         _require_sizes(narrowed, facts)
@@ -196,9 +196,9 @@ class AlgorithmUnderFacts:
         A program with one has no cost.
         """
         subject = self.assuming(where)
-        found = subject.messages(COST_GRID)
-        if found is not None and found.failure is not None:
-            raise ArchlineError([found.failure])
+        messages = subject.messages(COST_GRID)
+        if messages is not None and messages.failure is not None:
+            raise ArchlineError([messages.failure])
         return subject.report(problem=problem)
 
     def messages(self, most: int) -> Messages | None:
@@ -210,7 +210,7 @@ class AlgorithmUnderFacts:
         subject = self.assuming(where)
         subject.refuse_certain_failures()
         about = subject.executed
-        found = self.costs_class(
+        costs = self.costs_class(
             subject.module,
             subject.node,
             subject._costs,
@@ -222,7 +222,7 @@ class AlgorithmUnderFacts:
             about,
         )
         limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
-        return found.with_longest if limited else found
+        return costs.with_longest if limited else costs
 
     def refuse_certain_failures(self) -> None:
         """Raise ArchlineError for failures that are certain for any data."""
@@ -240,23 +240,23 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
         return (endless,)
     kinds = misplaced_accesses(module, algorithm), exceeded_bounds(module, algorithm)
     failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
-    failure = next((each for each in failures if _is_confirmed_by_run(module, algorithm, each)), None)
+    failure = next((candidate for candidate in failures if _is_confirmed_by_run(module, algorithm, candidate)), None)
     if failure is not None:
         return (failure_diagnostic(failure),)
     races = certain_races(module, algorithm)
     spawned = None if races else certain_spawn_race(module, algorithm)
     if spawned is None:
         return races
-    found = try_run(module, algorithm, spawned[1])
+    run = try_run(module, algorithm, spawned[1])
     # Confirmed by an execution, as failures are.
-    return (spawned[0],) if isinstance(found, Diagnostic) and found.rule is DATA_RACE else ()
+    return (spawned[0],) if isinstance(run, Diagnostic) and run.rule is DATA_RACE else ()
 
 
 def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Test whether an execution at the sizes of a failure stops with the same rule."""
-    found = try_run(module, algorithm, failure.sizes)
+    run = try_run(module, algorithm, failure.sizes)
     # There is no data of some sizes.
-    return failure.rule is BAD_SIZE if found is None else isinstance(found, Diagnostic) and found.rule is failure.rule
+    return failure.rule is BAD_SIZE if run is None else isinstance(run, Diagnostic) and run.rule is failure.rule
 
 
 def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:

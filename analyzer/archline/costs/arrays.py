@@ -33,9 +33,9 @@ def known_bounds(derived: DerivedCosts, cost: Cost) -> tuple[Poly, Poly]:
 def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
     """List the names that the bounds contain. Raises ArchlineError (AL414) without bounds and values."""
     bounds = () if cost.valued and cost.upper is None else known_bounds(derived, cost)
-    free = frozenset[str]().union(*(each.names for each in bounds))
+    free = frozenset[str]().union(*(bound.names for bound in bounds))
     if cost.ends is not None and derived.recursive:
-        # At sizes the program's own calls are followed, which may take sizes that the closed forms do not hold.
+        # At sizes the program's calls are followed, which may take sizes that the closed forms do not contain.
         free |= {*derived.names.sizes, *({"Z", "L"} if cost.metric in OF_CACHE else ())}
     if cost.plans:
         free |= {"Z", "L"}.union(*(bound.value.names for bound in cost.plans))
@@ -75,9 +75,9 @@ def _integers(value: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "iu":
         return value.astype(np.int64) if np.can_cast(value.dtype, np.int64) else _fits_int64(value.astype(object))
     array = np.array(value, dtype=object)
-    for each in array.flat:
-        if isinstance(each, bool | np.bool_) or not isinstance(each, int | np.integer):
-            return str(each)
+    for item in array.flat:
+        if isinstance(item, bool | np.bool_) or not isinstance(item, int | np.integer):
+            return str(item)
     return _fits_int64(array)
 
 
@@ -93,9 +93,9 @@ def _minimum_value(array: NDArray[Any]) -> int | None:
 
 
 def _check_facts(points: Mapping[str, NDArray[Any]], length: int, where: Iterable[s.Fact]) -> None:
-    found = broken(where, points, length)
-    if found is not None:
-        fact, place = found
+    violation = broken(where, points, length)
+    if violation is not None:
+        fact, place = violation
         raise error(rules.FACT_FAILS, f"`{format_fact(fact)}` does not hold: {_point_text(points, place)}")
     if "Z" in points and "L" in points:
         low = points["Z"] < points["L"]

@@ -93,7 +93,7 @@ class DerivedCosts:
 
     @property
     def on_grid(self) -> bool:
-        """True if the algorithm runs on the processors of a grid."""
+        """Whether the algorithm runs on the processors of a grid."""
         return bool(self.node.grid)
 
     @property
@@ -109,8 +109,8 @@ class DerivedCosts:
             raise KeyError(metric)
         if metric not in self._requested:
             if metric in OF_CACHE:
-                found = {metric: traffic_cost(self.module, self.node, metric)}
-                self._requested[metric] = self._with(found, self.communication, derivation=())
+                traffic = {metric: traffic_cost(self.module, self.node, metric)}
+                self._requested[metric] = self._with(traffic, self.communication, derivation=())
             else:
                 costs = derive_metric(*self.executed, metric)
                 self._requested[metric] = self._with(costs.metrics, self.communication, derivation=costs.derivation)
@@ -129,10 +129,10 @@ class DerivedCosts:
         It takes as long as the derivation for all sizes, and is omitted if it leaves costs unknown.
         """
         plain = self.everywhere
-        if not self.on_grid or any(each.upper is None for each in self.without_io):
+        if not self.on_grid or any(cost.upper is None for cost in self.without_io):
             return plain
-        found = general_case(self.module, self.node, self.without_io, self.longest)
-        return found if is_shorter(found, self.without_io) else plain
+        general = general_case(self.module, self.node, self.without_io, self.longest)
+        return general if is_shorter(general, self.without_io) else plain
 
     @cached_property
     def general(self) -> Self | None:
@@ -149,9 +149,9 @@ class DerivedCosts:
         """The costs on a grid with messages of at most K words; w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
-        found = derive_with_longest(*self.executed)
-        messages = {name: found[name] for name in ("messages", "node_messages") if name in found.metrics}
-        report = self._with(messages, None, parameters=found.parameters)
+        costs = derive_with_longest(*self.executed)
+        messages = {name: costs[name] for name in ("messages", "node_messages") if name in costs.metrics}
+        report = self._with(messages, None, parameters=costs.parameters)
         report.longest = LONGEST
         report._of_any_length = self
         return report
@@ -189,7 +189,7 @@ class DerivedCosts:
 
     @cached_property
     def recursive(self) -> bool:
-        """True if the algorithm is recursive, or calls a recursive one."""
+        """Whether the algorithm is recursive, or calls a recursive one."""
         return is_recursive(self.module, self.node)
 
     @cached_property
@@ -262,8 +262,8 @@ class DerivedCosts:
             [growth for growth in growths if all(_holds_all_over(piece, fact, scope) for fact in growth.where)]
             for piece in cost.by_case
         ]
-        known = (growths or not piece.upper for growths, piece in zip(by_piece, cost.by_case, strict=True))
-        return by_piece if all(known) else []
+        covered = (growths or not piece.upper for growths, piece in zip(by_piece, cost.by_case, strict=True))
+        return by_piece if all(covered) else []
 
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:

@@ -61,8 +61,8 @@ class SizeNames:
         sizes = {name: signature.at_least.get(name, 1) for name in signature.size_names}
         amounts = tuple(find_cost_symbols(module.externs.values()))
         held = set(free)
-        others = [name for name in (*signature.indices, *amounts) if name in held]
-        return SizeNames(sizes, signature.indices, amounts, (*sizes, *others))
+        further = [name for name in (*signature.indices, *amounts) if name in held]
+        return SizeNames(sizes, signature.indices, amounts, (*sizes, *further))
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -113,12 +113,12 @@ def parse_share(text: str) -> Fraction:
     number = text.strip().removesuffix("%")
     if not re.fullmatch(r"[0-9]+([./][0-9]+)?", number) or "/0" in number:
         raise error(rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share", hint="write it as 2% or 0.02")
-    found = Fraction(number) / (100 if text.strip().endswith("%") else 1)
-    if found >= 1 and not text.strip().endswith("%"):
+    share = Fraction(number) / (100 if text.strip().endswith("%") else 1)
+    if share >= 1 and not text.strip().endswith("%"):
         raise error(
             rules.NOT_A_NUMBER, f"`{text[:40]}` is not a share below 1", hint=f"write {number}% or a share, as 0.02"
         )
-    return found
+    return share
 
 
 def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
@@ -141,12 +141,12 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
 def check_known(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for every name, with a value or of a fact (None), that no algorithm has."""
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
-    known = list(dict.fromkeys(name for each in names for name in each.all))
-    needed = _accepted(given, (name for each in names for name in each.needed), known)
+    allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
+    needed = _accepted(given, (name for algorithm in names for name in algorithm.needed), allowed)
     problems = [
-        unknown_in_fact(name, sizes, span) if value is None else _unknown(name, known, needed, span)
+        unknown_in_fact(name, sizes, span) if value is None else _unknown(name, allowed, needed, span)
         for name, (value, span) in given.items()
-        if name not in known
+        if name not in allowed
     ]
     if problems:
         raise ArchlineError(problems)
@@ -169,7 +169,7 @@ def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span 
 
 
 def checked_point(
-    given: Given,
+    values: Given,
     names: SizeNames,
     where: Iterable[s.Fact] = (),
     *,
@@ -182,13 +182,11 @@ def checked_point(
     """
     problems: list[Diagnostic] = []
     point: Point = {}
-    for name, (given_value, span) in given.items():
+    for name, (raw_value, span) in values.items():
         # Integers of numpy are integers.
-        value = (
-            int(given_value) if isinstance(given_value, Integral) and not isinstance(given_value, bool) else given_value
-        )
+        value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
-            problems.append(_unknown(name, names.all, _accepted(given, names.needed, names.all), span))
+            problems.append(_unknown(name, names.all, _accepted(values, names.needed, names.all), span))
             continue
         finding = wrong_value(name, value, names, span)
         if finding is not None:
@@ -198,11 +196,11 @@ def checked_point(
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     point |= {name: value for name, value in given_by_facts(where, whole).items() if name in names.all}
     asked = names.needed if needed is None else tuple(needed)
-    missing = [name for name in asked if name not in given and name not in point]
+    missing = [name for name in asked if name not in values and name not in point]
     if missing:
         problems.extend(_missing(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
-        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, given["Z"][1]))
+        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, values["Z"][1]))
     if not problems:
         problems.extend(broken_facts(point, where))
     if problems:

@@ -40,7 +40,7 @@ FAULTS = (
     rules.BAD_STEP,
     rules.RACE,
 )
-"""What stops a run and is neither a size that does not divide nor data that an `assume` or a type excludes."""
+"""The rules of faults that stop a run, except sizes that do not divide and data that an `assume` or a type excludes."""
 
 
 def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tuple[Diagnostic, Point] | None:
@@ -54,9 +54,9 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
         sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
         if not _is_short(work, sizes):
             break
-        found = try_run(module, algorithm, sizes)
-        if isinstance(found, Diagnostic) and found.rule in FAULTS and found.span is not None:
-            return found, sizes
+        run = try_run(module, algorithm, sizes)
+        if isinstance(run, Diagnostic) and run.rule in FAULTS and run.span is not None:
+            return run, sizes
     return None
 
 
@@ -80,16 +80,16 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
 
 LARGEST, MAX_LONG_GRID = 32, 8
 COST_GRID = 8
-"""Before costs are derived, messages are looked at on grids of so many processors; `check` looks at larger ones."""
+"""The largest grid on which messages are checked before costs are derived; `check` uses larger grids."""
 FAILURES = frozenset(
     (rules.PARTNER, rules.MESSAGE_SIZE, rules.DEADLOCK, rules.LOST_MESSAGE, rules.OUTPUT_TWICE, rules.UNSET)
 )
 MAX_REPEATED_GRID, SEVERAL = 3, 2
-"""On up to so many processors so many runs are made, on more of them one."""
+"""On grids of at most MAX_REPEATED_GRID processors SEVERAL runs are made, on larger ones one."""
 WORK, MESSAGE_WORK = 1_000_000, 30
-"""The work of all runs of an algorithm, about a second; how much a message, or a processor, is."""
+"""The work of all runs of an algorithm, about a second; the work that a message, or a processor, counts as."""
 MAX_TRIALS, MAX_ASKED = 64, 400
-"""So many runs are tried on a grid, of the sizes nearest to so many."""
+"""Number of runs that are tried on a grid, and of candidate sizes from which they are chosen."""
 Point = Mapping[str, int]
 
 
@@ -116,50 +116,50 @@ class Messages:
 
 def check_messages(module: Module, algorithm: s.Algorithm, most: int = LARGEST) -> Messages | None:
     """Run grids of 1 to `most` processors; None if no message is sent and no element is output twice."""
-    known = module.agreements.get(algorithm)
-    found = _checked(module, algorithm, most)
-    fails = found is not None and found.failure is not None and found.failure.rule is rules.OUTPUT_TWICE
-    return found if (known is not None and known.axes) or fails else None
+    agreements = module.agreements.get(algorithm)
+    messages = _checked(module, algorithm, most)
+    fails = messages is not None and messages.failure is not None and messages.failure.rule is rules.OUTPUT_TWICE
+    return messages if (agreements is not None and agreements.axes) or fails else None
 
 
 @lru_cache(maxsize=256)
 def _checked(module: Module, algorithm: s.Algorithm, most: int) -> Messages | None:
-    known = module.agreements.get(algorithm)
-    if not algorithm.grid or known is None:
+    agreements = module.agreements.get(algorithm)
+    if not algorithm.grid or agreements is None:
         return None
-    if known.axes and known.data is not None:
+    if agreements.axes and agreements.data is not None:
         left_over = _unpaired(module, algorithm)
         if left_over is not None:
             return Messages(left_over, 0)
-        return Messages(None, 0, f"data decides the messages of line {known.data.line}")
+        return Messages(None, 0, f"data decides the messages of line {agreements.data.line}")
     left, reached = WORK, most
     replicated: Point | None = None
     ran = False
-    # Failures and refusals on one processor say less than others.
+    # Failures and refusals on several processors are reported rather than those on one.
     alone: Diagnostic | None = None
     refusals: dict[bool, Diagnostic] = {}
     for number, points in enumerate(_grids(module, algorithm, most)):
-        # Sizes that just suffice hide what goes wrong with the next ones.
+        # The smallest possible sizes hide failures that the next ones have.
         few = bool(points) and points[0]["P"] <= MAX_REPEATED_GRID
         tried = points if few else points[number % 2 :] or points
-        runs = (_run(module, algorithm, each, left) for each in islice(tried, MAX_TRIALS))
-        found, refused = _first_failure(runs, SEVERAL if few else 1)
+        runs = (_run(module, algorithm, point, left) for point in islice(tried, MAX_TRIALS))
+        outcome, refused = _first_failure(runs, SEVERAL if few else 1)
         if refused is not None:
             refusals.setdefault(points[0]["P"] == 1, refused)
-        if isinstance(found, Diagnostic) and found.rule is rules.OUTPUT_TWICE and known.output is not None:
-            return Messages(None, 0, f"data decides what line {known.output.line} outputs")
-        if isinstance(found, Diagnostic):
+        if isinstance(outcome, Diagnostic) and outcome.rule is rules.OUTPUT_TWICE and agreements.output is not None:
+            return Messages(None, 0, f"data decides what line {agreements.output.line} outputs")
+        if isinstance(outcome, Diagnostic):
             if points[0]["P"] > 1:
-                return _report_failure(module, algorithm, found)
-            alone, found = found, None
+                return _report_failure(module, algorithm, outcome)
+            alone, outcome = outcome, None
             continue
-        if found is None and refused is not None and not ran:
+        if outcome is None and refused is not None and not ran:
             # It may run on more processors.
             continue
-        ran = ran or found is not None
-        if found is not None and found.replicated and replicated is None:
-            replicated = found.at
-        left -= found.work if found is not None and found.work else left
+        ran = ran or outcome is not None
+        if outcome is not None and outcome.replicated and replicated is None:
+            replicated = outcome.at
+        left -= outcome.work if outcome is not None and outcome.work else left
         if left <= 0:
             reached = points[0]["P"] - 1 if points else 0
             break
@@ -198,12 +198,12 @@ def replicated_input(module: Module, algorithm: s.Algorithm, most: int) -> Point
     """
     if not algorithm.grid:
         return None
-    found = _checked(module, algorithm, most)
-    if found is not None and found.processors:
-        return found.replicated
+    messages = _checked(module, algorithm, most)
+    if messages is not None and messages.processors:
+        return messages.replicated
     # Where data decides about messages, nothing has been run yet.
     for points in _grids(module, algorithm, most):
-        ran = next((each for point in points if (each := _run(module, algorithm, point, WORK // most))), None)
+        ran = next((run for point in points if (run := _run(module, algorithm, point, WORK // most))), None)
         if isinstance(ran, CompletedRun) and ran.replicated:
             return ran.at
     return None
@@ -239,17 +239,17 @@ def _report_failure(module: Module, algorithm: s.Algorithm, failure: Diagnostic)
 
 def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
     """The first `send` or `receive` without a partner in the text of its algorithm; None without one."""
-    for each in (algorithm, *find_reachable(module, algorithm)):
-        found: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
-        for node in s.nodes(each.body):
-            if isinstance(node, s.Communicate) and node.operation in found:
-                found[node.operation].append(node)
-        (fewer, some), (more, others) = sorted(found.items(), key=lambda pair: len(pair[1]))
-        if len(others) > len(some):
-            counts = " and ".join(format_count(len(nodes), name) for name, nodes in found.items())
-            message = f"this `{more}` has no `{fewer}`: the text of `{each.name}` has {counts}"
+    for caller in (algorithm, *find_reachable(module, algorithm)):
+        by_operation: dict[str, list[s.Communicate]] = {"send": [], "receive": []}
+        for node in s.nodes(caller.body):
+            if isinstance(node, s.Communicate) and node.operation in by_operation:
+                by_operation[node.operation].append(node)
+        (fewer, some), (more, surplus) = sorted(by_operation.items(), key=lambda pair: len(pair[1]))
+        if len(surplus) > len(some):
+            counts = " and ".join(format_count(len(nodes), name) for name, nodes in by_operation.items())
+            message = f"this `{more}` has no `{fewer}`: the text of `{caller.name}` has {counts}"
             hint = "the k-th `send` in the text of an algorithm pairs with its k-th `receive`"
-            return Diagnostic(rules.LOST_MESSAGE, message, others[len(some)].span, hint=hint)
+            return Diagnostic(rules.LOST_MESSAGE, message, surplus[len(some)].span, hint=hint)
     return None
 
 
@@ -259,8 +259,8 @@ def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Dia
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
             bound = _bound(module, algorithm, run.span)
-            said = f"{run.message}{bound}, at {point_text(point)} and all other sizes tried"
-            return Refusal(replace(run, message=said))
+            message = f"{run.message}{bound}, at {point_text(point)} and all other sizes tried"
+            return Refusal(replace(run, message=message))
         if run.rule in FAILURES:
             return replace(run, message=f"{run.message}, at {point_text(point)}")
         return CompletedRun(point, most, False) if run.rule is rules.INTERRUPTED else None
@@ -274,8 +274,8 @@ def _bound(module: Module, algorithm: s.Algorithm, span: Span | None) -> str:
     """Describe the sizes of the callee in the call at a span."""
     calls = (node for node in s.nodes(algorithm.body) if isinstance(node, s.Call) and node.span == span)
     bindings = next((module.bindings[call] for call in calls if call in module.bindings), {})
-    known = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
-    return f", with {', '.join(known)}" if known else ""
+    values = [f"{name} = {format_expression(value)}" for name, value in bindings.items() if value is not None]
+    return f", with {', '.join(values)}" if values else ""
 
 
 # Sizes
@@ -291,15 +291,15 @@ def _grids(module: Module, algorithm: s.Algorithm, most: int) -> Iterator[list[P
     chosen = [name for name in names[1:] if name in of_axes]
     for processors in range(1, most + 1):
         shapes: dict[tuple[int, ...], Point] = {}
-        divisors = [each for each in range(1, processors + 1) if processors % each == 0]
+        divisors = [divisor for divisor in range(1, processors + 1) if processors % divisor == 0]
         for values in product(divisors, repeat=len(chosen)):
             point = {"P": processors, **dict(zip(chosen, values, strict=True))}
             if search.allows(point):
                 extents = tuple(evaluate_static(axis.extent, point) for axis in algorithm.grid)
                 shapes.setdefault(extents, point)
-        ordered = sorted(shapes, key=lambda each: (sum(each), each))
+        ordered = sorted(shapes, key=lambda extents_of_shape: (sum(extents_of_shape), extents_of_shape))
         for shape in dict.fromkeys((*ordered[:1], *(ordered[-1:] if processors <= MAX_LONG_GRID else ()))):
-            points = {tuple(each[name] for name in names): each for each in _sizes(search, likely, shapes[shape])}
+            points = {tuple(run[name] for name in names): run for run in _sizes(search, likely, shapes[shape])}
             yield [points[values] for values in sorted(points, key=lambda values: (sum(map(abs, values)), values))]
 
 
@@ -312,5 +312,7 @@ def _sizes(search: SizeSearch, likely: SizeSearch, shape: Point) -> Iterator[Poi
         [*small][:width] if name in search.least else (0, 1, processors - 1) if name in s.names(likely.facts) else (0,)
         for name in left
     ]
-    for each in (likely, search):
-        yield from each.points(({**shape, **dict(zip(left, asked, strict=True))} for asked in product(*values)), shape)
+    for source in (likely, search):
+        yield from source.points(
+            ({**shape, **dict(zip(left, asked, strict=True))} for asked in product(*values)), shape
+        )

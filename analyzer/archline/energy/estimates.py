@@ -235,7 +235,7 @@ class ModelOnMachine:
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
         held = self.machine.quantities
-        # Named is what a quantity is computed from, also where a file and not the model computes it.
+        # A quantity is replaced by the quantities it is computed from, even if a file and not the model computes it.
         computed = {name: held[name].formula for name in self.model.conversions.keys() & held.keys()}
         expr = substitute_names(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too, by the number of words in a line.

@@ -120,16 +120,16 @@ class Machine:
             return ()
         return (f"words of 8 B, of which `{self.name}` says nothing (--parameter word=4: single precision)",)
 
-    def with_parameters(self, given: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
+    def with_parameters(self, parameters: Mapping[str, Quantity], *, tried: bool = False) -> Machine:
         """Return the machine with these quantities set, and all formulas evaluated again.
 
         Raises ArchlineError (AL457) for numbers that no machine has, unless an optimisation over real numbers `tried`
         these values.
         """
-        quantities = {**self.quantities, **given}
-        if not tried and (problems := find_impossible(quantities, given)):
+        quantities = {**self.quantities, **parameters}
+        if not tried and (problems := find_impossible(quantities, parameters)):
             raise ArchlineError(problems)
-        return replace(self, quantities=resolve_quantities(quantities)) if given else self
+        return replace(self, quantities=resolve_quantities(quantities)) if parameters else self
 
     def in_year(self, year: int) -> Machine:
         """Return the machine with quantities that have a doubling time extrapolated to a year.

@@ -98,7 +98,7 @@ def _scaling_steps(
 def _derive_growths(
     chosen: Subject, machine: Machine, model: Model, varied: Sequence[str]
 ) -> dict[str, tuple[str, str]]:
-    """Return the growth of P times each term of the time, and whether it contains what varies."""
+    """Return the growth of P times each term of the time, and whether it contains a varied size."""
     on = ModelOnMachine(model, machine, frozenset(chosen.metrics))
     zero = [name for name, value in machine.values.items() if value == 0]
     texts: dict[str, tuple[str, str]] = {}

@@ -13,6 +13,6 @@ from pathlib import Path
 
 
 def formats(kind: str) -> tuple[str, ...]:
-    """The formats of a kind of results, sorted: the modules of its folder, each of which renders one, by `render`."""
+    """Return the formats of a kind of results, sorted: the modules of its folder, each with a function `render`."""
     folder = Path(__file__).parent / kind
     return tuple(sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__"))

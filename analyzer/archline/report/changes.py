@@ -21,7 +21,7 @@ from archline.report.layout import GAP, indented, table, wrap
 from archline.report.view import SourcePlace, relative
 
 LONGEST, BEFORE = 60, 20
-"""Characters of an expression that a table shows, and of those before a difference; JSON has it whole."""
+"""Characters of an expression that a table shows, and characters shown before a difference; JSON has it whole."""
 _UPPER_SEPARATOR = ", at most "
 """Between the bounds of a cost; where the lower one stays, the upper one alone is shown."""
 _VERDICT_WORDS = {
@@ -50,18 +50,16 @@ _VERDICT_WORDS = {
     ),
     r.UNKNOWN: ("is unknown in both versions", "are unknown in both versions"),
 }
-"""What is said of one cost, and of several."""
+"""The words for one cost of a verdict, and for several."""
 
 
-def verdict(found: VersionDifferences) -> str:
-    """The answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
-    counts = dict(found.summary)
+def verdict(differences: VersionDifferences) -> str:
+    """Return the answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
+    counts = dict(differences.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
-    said = {(each.algorithm, each.metric, each.verdict, each.tolerance) for each in found.changes}
-    whole = r.verdicts_of_costs(found.changes)
-    within = [
-        each for each in said if each[3] is not None and (*each[:3], None) not in said and whole[each[:2]] == each[2]
-    ]
+    keys = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
+    whole = r.verdicts_of_costs(differences.changes)
+    within = [key for key in keys if key[3] is not None and (*key[:3], None) not in keys and whole[key[:2]] == key[2]]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
     parts: list[str] = []
@@ -71,22 +69,22 @@ def verdict(found: VersionDifferences) -> str:
                 noun = "" if parts else "cost " if count == 1 else "costs "
                 parts.append(f"{count} {noun}{words[count > 1]}{more}")
     # A file that moved leaves the names of its algorithms as they were.
-    moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in found.renames)
-    for count, change in ((len(found.renames) - moved, "renamed"), (moved, "moved")):
+    moved = sum(old.rpartition("::")[2] == new.rpartition("::")[2] for old, new in differences.renames)
+    for count, change in ((len(differences.renames) - moved, "renamed"), (moved, "moved")):
         parts += [f"{format_count(count, 'algorithm')} {'were' if count > 1 else 'was'} {change}"] if count else []
-    return ", ".join(parts) or ("nothing is compared" if found.problems else "there is nothing to compare")
+    return ", ".join(parts) or ("nothing is compared" if differences.problems else "there is nothing to compare")
 
 
-def refused_lines(found: VersionDifferences) -> list[str]:
-    """A line with the files that are left out; none where all are compared."""
-    files = sorted({of_diagnostic(each).path for each in found.problems})
+def refused_lines(differences: VersionDifferences) -> list[str]:
+    """Return a line with the files that are left out; empty if all are compared."""
+    files = sorted({of_diagnostic(problem).path for problem in differences.problems})
     return [f"{format_count(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
 def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
-    """A row of a table: the algorithm, its cost, the verdict, the cost before and after, and what else is known."""
+    """Return a row of a table: the algorithm, its cost, the verdict, the cost before and after, and further facts."""
     extent = "" if change.extent == r.AT_SHOWN_SIZES else change.extent
-    said = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
+    outcome = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
     unmoved = change.asked is not None and change.asked["old"] == change.asked["new"]
     more = [*filter(None, (change.evidence_asked, change.evidence)[:: -1 if unmoved else 1])]
     old, new = change.growth["old"], change.growth["new"]
@@ -105,51 +103,51 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
     if before == after:
         before = after = ""
     elif before.startswith(low) and after.startswith(low):
-        before, after = (each.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for each in (before, after))
-    return [change.algorithm, change.metric, said, *_shortened(before, after, longest), "; ".join(more)]
+        before, after = (text.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for text in (before, after))
+    return [change.algorithm, change.metric, outcome, *_shortened(before, after, longest), "; ".join(more)]
 
 
 def _shortened(old: str, new: str, longest: int) -> Iterator[str]:
-    """Texts, the long ones cut so that they show where they begin to differ."""
+    """Yield both texts, long ones cut so that the place where they begin to differ is shown."""
     shared = next((at for at, both in enumerate(zip_longest(old, new)) if both[0] != both[1]), 0)
     near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
     start = near if shared > longest - BEFORE else 0
-    for each in (old, new):
-        first, *rest = wrap(each[start:], longest)
-        yield each if len(each) <= longest else ("... " if start else "") + first + (" ..." if rest else "")
+    for expression in (old, new):
+        first, *rest = wrap(expression[start:], longest)
+        yield expression if len(expression) <= longest else ("... " if start else "") + first + (" ..." if rest else "")
 
 
 LINES = 2
-"""So many lines of an expression are shown; JSON has it whole."""
+"""Lines of an expression that are shown; JSON has it whole."""
 INDENT, TO = 8, " -> "
 
 
-def as_text(found: VersionDifferences, width: int) -> str:
-    """The verdict, what is left out, other names, and the changes."""
-    lines, groups = [*wrap(verdict(found), width), *refused_lines(found)], dict[str, list[CostChange]]()
-    lines += ["", *(f"{old} -> {new}" for old, new in found.renames)] if found.renames else []
-    for each in found.shown:
-        groups.setdefault(each.algorithm, []).append(each)
+def as_text(differences: VersionDifferences, width: int) -> str:
+    """Return the verdict, the files left out, the renames, and the changes."""
+    lines, groups = [*wrap(verdict(differences), width), *refused_lines(differences)], dict[str, list[CostChange]]()
+    lines += ["", *(f"{old} -> {new}" for old, new in differences.renames)] if differences.renames else []
+    for change in differences.shown:
+        groups.setdefault(change.algorithm, []).append(change)
     for algorithm, changes in groups.items():
         lines += ["", algorithm, *indented(list(_list_changes(changes, width - 2)))]
     return "\n".join(lines) + "\n"
 
 
 def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
-    """The changes of an algorithm: in a table, or each with its condition and its formulas below what became of it."""
-    whole = [each[1:] for each in map(table_cells, changes)]
-    rows = [[metric, said, TO.join(filter(None, (old, new))), more] for metric, said, old, new, more in whole]
+    """Yield the changes of an algorithm: in a table, or with its condition and formulas below each outcome."""
+    whole = [cells[1:] for cells in map(table_cells, changes)]
+    rows = [[metric, outcome, TO.join(filter(None, (old, new))), more] for metric, outcome, old, new, more in whole]
     if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
         yield from table(rows, width)
         return
-    indent = max(INDENT, *(len(each.metric) + 1 for each in changes))
+    indent = max(INDENT, *(len(change.metric) + 1 for change in changes))
     room = width - indent
-    for each in changes:
-        _, metric, said, old, new, more = table_cells(replace(each, when=None), LINES * (room - len(TO)))
+    for change in changes:
+        _, metric, outcome, old, new, more = table_cells(replace(change, when=None), LINES * (room - len(TO)))
         both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
         alone = [] if old and new else [old or new] * bool(old or new)
-        texts = [": ".join(filter(None, (" ".join([said, *alone]), more)))]
-        texts += [f"where {each.when}"] * bool(each.when) + (both if old and new else [])
+        texts = [": ".join(filter(None, (" ".join([outcome, *alone]), more)))]
+        texts += [f"where {change.when}"] * bool(change.when) + (both if old and new else [])
         first, *rest = (line for text in texts for line in wrap(text, room))
         yield f"{metric:{indent - 1}} {first}"
         yield from indented(rest, indent)
@@ -163,14 +161,14 @@ CODE = ("algorithm", "before", "after")
 """The columns of algorithms and expressions."""
 
 
-def as_markdown(found: VersionDifferences, width: int) -> str:
-    """The verdict, what is left out, the table and other names."""
-    rows = [f"{pipes_row(map(_shown, HEADS, table_cells(each)))}\n" for each in found.shown]
-    names = [f"- `{old}` -> `{new}`\n" for old, new in found.renames]
-    rows[:1] = [f"\n{HEADER}\n{each}" for each in rows[:1]]
-    names[:1] = [f"\n{each}" for each in names[:1]]
-    whole = f"**{verdict(found)}**\n" if rows else f"{verdict(found)}\n"
-    whole += "".join(f"\n{each}\n" for each in refused_lines(found))[: MOST_LETTERS // 2]
+def as_markdown(differences: VersionDifferences, width: int) -> str:
+    """Return the verdict, the files left out, the table and the renames."""
+    rows = [f"{pipes_row(map(_shown, HEADS, table_cells(change)))}\n" for change in differences.shown]
+    names = [f"- `{old}` -> `{new}`\n" for old, new in differences.renames]
+    rows[:1] = [f"\n{HEADER}\n{row}" for row in rows[:1]]
+    names[:1] = [f"\n{name}" for name in names[:1]]
+    whole = f"**{verdict(differences)}**\n" if rows else f"{verdict(differences)}\n"
+    whole += "".join(f"\n{line}\n" for line in refused_lines(differences))[: MOST_LETTERS // 2]
     for number, row in enumerate([*rows, *names]):
         if len(whole) + len(row) > MOST_LETTERS - 100:
             return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
@@ -182,16 +180,16 @@ def _shown(column: str, cell: str) -> str:
     return CodeText(cell) if column in CODE else cell
 
 
-def as_github(found: VersionDifferences, width: int) -> str:
-    """The commands, then the verdict and what is left out."""
-    findings = [*map(of_diagnostic, found.problems), *map(_finding, found.findings)]
-    lines = [*(command(each, Path.cwd()) for each in findings), verdict(found), *refused_lines(found)]
+def as_github(differences: VersionDifferences, width: int) -> str:
+    """Return the commands, then the verdict and the files left out."""
+    findings = [*map(of_diagnostic, differences.problems), *map(_finding, differences.findings)]
+    lines = [*(command(finding, Path.cwd()) for finding in findings), verdict(differences), *refused_lines(differences)]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _finding(change: CostChange) -> CheckFinding:
-    algorithm, metric, said, old, new, more = table_cells(change)
-    message = "\n".join(filter(None, (f"{algorithm}: {metric} {said}", f"{old} -> {new}", more)))
+    algorithm, metric, outcome, old, new, more = table_cells(change)
+    message = "\n".join(filter(None, (f"{algorithm}: {metric} {outcome}", f"{old} -> {new}", more)))
     rule = change.rule
     return CheckFinding(
         rule.code,
@@ -203,18 +201,18 @@ def _finding(change: CostChange) -> CheckFinding:
     )
 
 
-def as_json(found: VersionDifferences, width: int) -> str:
-    """The document as text."""
-    return json.render(document(found))
+def as_json(differences: VersionDifferences, width: int) -> str:
+    """Return the changes as a JSON document."""
+    return json.render(document(differences))
 
 
-def document(found: VersionDifferences) -> dict[str, Any]:
-    """How many costs there are of each verdict, the changes, other names, and what could not be compared."""
-    problems = map(of_diagnostic, found.problems)
+def document(differences: VersionDifferences) -> dict[str, Any]:
+    """Return the number of costs of each verdict, the changes, the renames, and the files that cannot be compared."""
+    problems = map(of_diagnostic, differences.problems)
     return {
         "version": json.VERSION,
-        "summary": found.summary,
-        "changes": [{"algorithm": each.algorithm, **asdict(each)} for each in found.changes],
-        "renames": [{"old": old, "new": new} for old, new in found.renames],
-        "problems": [json.pick(each, "code", "message", "path", "line") for each in problems],
+        "summary": differences.summary,
+        "changes": [{"algorithm": change.algorithm, **asdict(change)} for change in differences.changes],
+        "renames": [{"old": old, "new": new} for old, new in differences.renames],
+        "problems": [json.pick(problem, "code", "message", "path", "line") for problem in problems],
     }

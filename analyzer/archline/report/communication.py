@@ -1,4 +1,4 @@
-"""Lower bounds on words and messages, compared with derived costs: plain values, and sentences that reports share."""
+"""Build the lower bounds on words and messages, compared with derived costs, and the sentences that reports share."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class BoundView:
 
     @staticmethod
     def of(bound: LowerBound, near: BoundRatio, value: Ends | None) -> BoundView:
-        """A bound, how near derived words are to it, and its value."""
-        cases = tuple((each.condition, each.bound) for each in bound.cases)
+        """Return the view of a bound, with its nearness to derived words and its value."""
+        cases = tuple((case.condition, case.bound) for case in bound.cases)
         return BoundView(bound.kind, bound.source, bound.theorem, bound.assumptions, cases, bound.growth, near, value)
 
 
@@ -51,8 +51,8 @@ class BoundView:
 class CommunicationView:
     """The lower bounds of the problem that an algorithm on a grid solves.
 
-    `where` says what P, M and other letters are. With `replicated`, the sizes of a run in which several processors read
-    one element of the input, there are no bounds. `words` and `messages` are the derived or executed counts at the
+    `where` defines P, M and other letters. With `replicated`, the sizes of a run in which several processors read
+    one element of the input, `bounds` is empty. `words` and `messages` are the derived or executed counts at the
     point, with the `memory` and the number of `processors` that the bounds are for.
     """
 
@@ -72,8 +72,8 @@ class CommunicationView:
 
     @property
     def best(self) -> Ends | None:
-        """The largest of the bounds on words that have a value; None where none has."""
-        values = [each.value for each in self.bounds if each.value is not None]
+        """The largest of the bounds on words that have a value; None if all are without one."""
+        values = [bound.value for bound in self.bounds if bound.value is not None]
         return max(values, default=None)
 
     @property
@@ -81,17 +81,17 @@ class CommunicationView:
         """The bound on messages: that on words over the memory, rounded up, and never negative."""
         if self.best is None or not self.memory:
             return None
-        low, high = (max(Fraction(0), Fraction(ceil(each / self.memory))) for each in self.best)
+        low, high = (max(Fraction(0), Fraction(ceil(end / self.memory))) for end in self.best)
         return low, high
 
 
 def on_processors(count: Number) -> str:
-    """`on 9 processors`."""
+    """Return `on 9 processors`."""
     return f"on {exact(count)} processor{'' if count == 1 else 's'}"
 
 
 def factor_text(count: Ends, bound: Ends) -> str:
-    """How near a count is to a bound: `attained`, `within a factor 2.47`; `vacuous` where the bound is not positive.
+    """Compare a count with a bound: `attained`, `within a factor 2.47`; `vacuous` if the bound is not positive.
 
     A count below a bound shows that an assumption of the bound is wrong, such as that all processors do the same.
     """
@@ -108,14 +108,14 @@ def factor_text(count: Ends, bound: Ends) -> str:
 
 
 def _round_up(ratio: Fraction) -> str:
-    """Four digits, rounded up: a factor that suffices."""
+    """Return a factor that suffices in four digits, rounded up."""
     if ratio >= 10**6:
         return short(ratio)
     return f"{-(-ratio * 1000 // 1) / 1000:.3f}".rstrip("0").rstrip(".") if ratio < 100 else str(-(-ratio // 1))
 
 
 def amount(ends: Ends) -> str:
-    """A lower bound as a number, rounded down where it is none that is exact."""
+    """Return a lower bound as a number, rounded down unless it is an integer."""
     low, high = ends
     if low == high and low.denominator == 1:
         return exact(low)
@@ -123,12 +123,12 @@ def amount(ends: Ends) -> str:
 
 
 def numeral(ends: Ends) -> Formula:
-    """The same behind its relation."""
+    """Return the number of a lower bound with its relation, `>= 3`."""
     return Formula(s.Real(amount(ends), span=b.DERIVED), ">=")
 
 
 def nearness_text(near: BoundRatio) -> Iterator[str]:
-    """What is proved of derived words and the bound, in symbols."""
+    """Yield the proved relations of derived words and the bound, in symbols."""
     if near.attained:
         yield "attained"
     elif near.ratio:
@@ -143,34 +143,34 @@ def nearness_text(near: BoundRatio) -> Iterator[str]:
 
 
 def document(view: CommunicationView) -> dict[str, Any]:
-    """As JSON."""
-    found = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
+    """Return the bounds as JSON has them."""
+    result = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
     if view.replicated is not None:
-        found["reason"] = replication_note(view.replicated, True)
+        result["reason"] = replication_note(view.replicated, True)
     if view.best is not None:
-        found["words"] = _ratio_document(view.best, view.words)
+        result["words"] = _ratio_document(view.best, view.words)
     if view.least_messages is not None:
-        found["messages"] = _ratio_document(view.least_messages, view.messages)
-    return found
+        result["messages"] = _ratio_document(view.least_messages, view.messages)
+    return result
 
 
-def _bound(each: BoundView) -> dict[str, Any]:
-    near = pick(each.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
-    found: dict[str, Any] = {
+def _bound(bound: BoundView) -> dict[str, Any]:
+    near = pick(bound.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
+    result: dict[str, Any] = {
         "metric": "words",
-        "kind": each.kind,
-        "cases": [{"when": when, "bound": text} for when, text in each.cases],
-        **pick(each, "growth", "source", "theorem", "assumptions", "attained=near.attained"),
+        "kind": bound.kind,
+        "cases": [{"when": when, "bound": text} for when, text in bound.cases],
+        **pick(bound, "growth", "source", "theorem", "assumptions", "attained=near.attained"),
         **{name: text or None for name, text in near.items()},
     }
-    if each.value is not None:
-        found["value"] = _rounded(each.value)
-        found["vacuous"] = each.value[1] <= 0
-    return found
+    if bound.value is not None:
+        result["value"] = _rounded(bound.value)
+        result["vacuous"] = bound.value[1] <= 0
+    return result
 
 
 def _rounded(value: Ends) -> dict[str, str]:
-    """Both ends, of an irrational number outward to a millionth."""
+    """Return both ends; those of an irrational number are rounded outward to a millionth."""
     low, high = value
     if low != high:
         low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)
@@ -188,13 +188,13 @@ def _ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
 
 
 def items(view: CommunicationView) -> Iterator[Item]:
-    """The bounds, with values where there are some."""
+    """Yield the bounds, with values if there are any."""
     yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
         yield replication_note(view.replicated, True)
         return
-    for found in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
-        yield from ("", Section("", tuple(found)))
+    for lines in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
+        yield from ("", Section("", tuple(lines)))
 
 
 def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
@@ -224,10 +224,10 @@ def _messages(view: CommunicationView) -> Iterator[str]:
 
 
 def of_run(view: CommunicationView) -> Iterator[str]:
-    """How near the counts of a run are to the largest bound: a sentence each for words and messages."""
+    """Compare the counts of a run with the largest bound: yield a sentence each for words and messages."""
     if view.best is None or view.words is None or view.memory is None:
         return
-    kind = next(each.kind for each in view.bounds if each.value == view.best)
+    kind = next(bound.kind for bound in view.bounds if bound.value == view.best)
     with_ = f"any {view.any} with these {view.memory} words of memory"
     if view.best[1] <= 0:
         near = "attained" if view.words == view.best else "vacuous at these sizes"
@@ -240,31 +240,31 @@ def of_run(view: CommunicationView) -> Iterator[str]:
 
 
 def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
-    """The lower bounds, compared with derived costs, with values at a point; None where the problem is not known."""
-    known, costs = derived.communication, derived.without_io
-    bounds = None if known is None else known.bounds
-    if known is None or bounds is None:
+    """Build the lower bounds, compared with derived costs and valued at a point; None if the problem is unknown."""
+    problem, costs = derived.communication, derived.without_io
+    bounds = None if problem is None else problem.bounds
+    if problem is None or bounds is None:
         return None
-    if known.replicated is not None:
-        return _without(bounds, known.replicated)
+    if problem.replicated is not None:
+        return _without(bounds, problem.replicated)
     memory = None if at is None else _at(costs["memory"], at)
     words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(bounds, at, held, words, messages, lambda each: ratio_to_bound(known.module, costs, bounds, each))
+    return _view(bounds, at, held, words, messages, lambda bound: ratio_to_bound(problem.module, costs, bounds, bound))
 
 
 def counted_view(
     derived: DerivedCosts, at: Mapping[str, Number], counts: RunCounts, replicated: bool
 ) -> CommunicationView | None:
-    """The lower bounds for the memory of a run, compared with its counts; None where there are none."""
+    """Build the lower bounds for the memory of a run, compared with its counts; None without bounds or counts."""
     bounds = None if derived.communication is None else derived.communication.bounds
     if bounds is None or counts.words is None:
         return None
     if replicated:
         return _without(bounds, at)
-    words, messages = ((Fraction(each or 0),) * 2 for each in (counts.words, counts.messages))
-    # Nothing is compared in symbols here: that takes time, and a run is of numbers.
+    words, messages = ((Fraction(count or 0),) * 2 for count in (counts.words, counts.messages))
+    # Counts are not compared in symbols here: that takes time, and a run has numbers only.
     return _view(bounds, at, Fraction(counts.memory), words, messages, lambda _: BoundRatio())
 
 
@@ -282,7 +282,7 @@ def _view(
     near: Callable[[LowerBound], BoundRatio],
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
-    shown = tuple(BoundView.of(each, near(each), values.get(each.kind)) for each in bounds.bounds)
+    shown = tuple(BoundView.of(bound, near(bound), values.get(bound.kind)) for bound in bounds.bounds)
     placed = {} if at is None else bounds.placed(at)
     return CommunicationView(
         bounds.solved.name,
@@ -299,23 +299,23 @@ def _view(
 
 
 def _letters(bounds: CommunicationBounds) -> list[str]:
-    """What the letters of the bounds are, in the sizes of the algorithm."""
+    """Return the definitions of the letters of the bounds in the sizes of the algorithm."""
     processors = find_processors(bounds.algorithm)
-    found = [] if processors is None else [f"P = {format_sum(multiply_out(processors))}"]
-    exact = any(each.needs_memory and each.held is not None for each in bounds.bounds)
+    definitions = [] if processors is None else [f"P = {format_sum(multiply_out(processors))}"]
+    exact = any(bound.needs_memory and bound.held is not None for bound in bounds.bounds)
     if bounds.registers and exact:
-        found.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")
+        definitions.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")
     elif bounds.letter != "memory":
-        found.append(f"{bounds.letter} = memory")
-    texts = " ".join(f"{case.condition} {case.bound}" for each in bounds.bounds for case in each.cases)
+        definitions.append(f"{bounds.letter} = memory")
+    texts = " ".join(f"{case.condition} {case.bound}" for bound in bounds.bounds for case in bound.cases)
     solved = bounds.solved
     if "a/b" in texts:
-        sizes = ", ".join(format_expression(each) for each in solved.sizes.values())
-        found.append(f"a >= b >= c are {sizes} in order")
+        sizes = ", ".join(format_expression(size) for size in solved.sizes.values())
+        definitions.append(f"a >= b >= c are {sizes} in order")
     if solved.most is not None and "Q" in texts:
         count = format_expression(solved.count)
-        found.append(f"Q = {count}/({format_expression(solved.most)})")
-    return found
+        definitions.append(f"Q = {count}/({format_expression(solved.most)})")
+    return definitions
 
 
 def _at(cost: Cost, point: Mapping[str, Number]) -> Ends | None:

@@ -29,47 +29,48 @@ from archline.report.growth import proof_text
 from archline.report.layout import Indented
 
 
-def as_text(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """The comparison."""
-    return text(document(found, short=False, growth=growth, certificates=certificates), width)
+def as_text(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return the comparison as plain text."""
+    return text(document(comparison, short=False, growth=growth, certificates=certificates), width)
 
 
-def heading(found: CostComparison) -> str:
-    """What is compared."""
-    model = "" if found.by == "bytes" else f"model {found.model.name}"
-    if not found.points:
-        return ", ".join(filter(None, (f"growth of {' and '.join(found.algorithms)}", model)))
-    what = found.by.replace("_", "-")
-    named = f"{what}({found.algorithms[0]})/{what}({found.algorithms[1]})"
-    subject = named if len(found.algorithms) == 2 else f"{what} of {', '.join(found.algorithms)}"
-    machines = list(dict.fromkeys(shown.machine_text(each.machine) for each in found.points))
+def heading(comparison: CostComparison) -> str:
+    """Describe the subject of the comparison: the metric, the algorithms, the model, machines and caches."""
+    model = "" if comparison.by == "bytes" else f"model {comparison.model.name}"
+    if not comparison.points:
+        return ", ".join(filter(None, (f"growth of {' and '.join(comparison.algorithms)}", model)))
+    what = comparison.by.replace("_", "-")
+    named = f"{what}({comparison.algorithms[0]})/{what}({comparison.algorithms[1]})"
+    subject = named if len(comparison.algorithms) == 2 else f"{what} of {', '.join(comparison.algorithms)}"
+    machines = list(dict.fromkeys(shown.machine_text(point.machine) for point in comparison.points))
     on = machines[0] if len(machines) == 1 else f"{len(machines)} machines"
     what = ", ".join(filter(None, (subject, model, on)))
-    return "; ".join(filter(None, (what, shown.caches_text(found.caches))))
+    return "; ".join(filter(None, (what, shown.caches_text(comparison.caches))))
 
 
-def _varying_parts(found: CostComparison) -> tuple[bool, bool, bool]:
-    """Whether there are several machines, several pairs, and processors that the sizes shown do not say."""
-    names = found.variable.split("=")
+def _varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
+    """Test whether there are several machines, several pairs, and processors that the sizes shown do not give."""
+    names = comparison.variable.split("=")
     counted = any(
-        {*each.processors} - {each.at.get("P") if not found.variable or "P" in names else 0} for each in found.points
+        {*point.processors} - {point.at.get("P") if not comparison.variable or "P" in names else 0}
+        for point in comparison.points
     )
-    return len({each.machine.name for each in found.points}) > 1, len(found.growth) > 1, counted
+    return len({point.machine.name for point in comparison.points}) > 1, len(comparison.growth) > 1, counted
 
 
-def column_heads(found: CostComparison) -> list[str]:
-    """The heads of the columns of points."""
-    machines, pairs, processors = _varying_parts(found)
-    size = found.variable.replace("=", " = ") or "sizes"
+def column_heads(comparison: CostComparison) -> list[str]:
+    """Return the heads of the columns of points."""
+    machines, pairs, processors = _varying_parts(comparison)
+    size = comparison.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
     return [*what, "ratio", "verdict", "deciding term"]
 
 
-def point_cells(found: CostComparison, point: ComparedPoint) -> list[str]:
-    """The cells of a point."""
-    machines, pairs, processors = _varying_parts(found)
-    names = found.variable.split("=")
-    size = str(point.at[names[0]]) if found.variable else shown.sizes_text(point.at)
+def point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
+    """Return the cells of a point, one for each head of `column_heads`."""
+    machines, pairs, processors = _varying_parts(comparison)
+    names = comparison.variable.split("=")
+    size = str(point.at[names[0]]) if comparison.variable else shown.sizes_text(point.at)
     count = " / ".join(dict.fromkeys(map(readable, point.processors)))
     what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
     return [*what, shown.ratio_text(point.verdict.ratio), _verdict(point), point.verdict.decides]
@@ -92,65 +93,65 @@ def _named(reason: str, pair: Pair) -> str:
     return reason
 
 
-def notes(found: CostComparison) -> Iterable[str]:
-    """Crossovers, and what the numbers mean."""
-    for each in found.crossovers:
-        where = f"at {each.end}" if each.exact else f"between {each.start} and {each.end}"
-        on = f" on {each.machine}" if _varying_parts(found)[0] else ""
-        ends = f"{each.before} takes less up to {each.start}, {each.after} from {each.end} on"
-        yield f"crossover {where} of {each.variable.replace('=', ' = ')}{on}: {ends}"
-    yield found.data
-    if found.without:
-        yield f"by time: {found.without} for an energy"
-    if found.by != "bytes":
-        yield f"convention: {found.model.convention}"
-        yield f"stated error of the model: {found.model.error}"
-        yield from beyond_peak(found)
-    if any(each.verdict.verdict == OPEN for each in found.points):
-        cached = " or another cache" if found.caches else ""
+def notes(comparison: CostComparison) -> Iterable[str]:
+    """Yield the crossovers, and notes on the meaning of the numbers."""
+    for crossover in comparison.crossovers:
+        where = f"at {crossover.end}" if crossover.exact else f"between {crossover.start} and {crossover.end}"
+        on = f" on {crossover.machine}" if _varying_parts(comparison)[0] else ""
+        ends = f"{crossover.before} takes less up to {crossover.start}, {crossover.after} from {crossover.end} on"
+        yield f"crossover {where} of {crossover.variable.replace('=', ' = ')}{on}: {ends}"
+    yield comparison.data
+    if comparison.without:
+        yield f"by time: {comparison.without} for an energy"
+    if comparison.by != "bytes":
+        yield f"convention: {comparison.model.convention}"
+        yield f"stated error of the model: {comparison.model.error}"
+        yield from beyond_peak(comparison)
+    if any(point.verdict.verdict == OPEN for point in comparison.points):
+        cached = " or another cache" if comparison.caches else ""
         yield f"undecided: the bounds overlap; runs on generated data (--execute){cached} may decide"
 
 
-def beyond_peak(found: CostComparison) -> list[str]:
-    """A warning where times that are compared are shorter than a machine's peak allows; energy depends on none."""
-    if found.by in ("energy", "bytes"):
+def beyond_peak(comparison: CostComparison) -> list[str]:
+    """Warn if compared times are shorter than the peak of a machine allows; an energy does not depend on the peak."""
+    if comparison.by in ("energy", "bytes"):
         return []
-    # Without what time is proportional to, it is not known.
-    points = [each for each in found.points if each.machine.quantities.keys() >= set(found.model.scale)]
-    return shown.beyond_peak(each for point in points for each in (point.first, point.second) if each is not None)
+    # A peak is known only if the machine has the quantities that time is proportional to.
+    points = [point for point in comparison.points if point.machine.quantities.keys() >= set(comparison.model.scale)]
+    return shown.beyond_peak(run for point in points for run in (point.first, point.second) if run is not None)
 
 
-def growth_line(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
-    """The relations of growth in a line; `--growth` has them with the growths themselves."""
+def growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
+    """Return the relations of growth in a line; `--growth` shows them with the growths themselves."""
     kinds: dict[str, list[str]] = {}
-    for name, each in relations.items():
+    for name, relation in relations.items():
         if not name.startswith("energy."):
-            kinds.setdefault(_relation(each), []).append(name)
-    said = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
-    return f"{_growth_title(found, pair)}: {said} (--growth shows it)"
+            kinds.setdefault(_relation(relation), []).append(name)
+    text_of_kinds = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
+    return f"{_growth_title(comparison, pair)}: {text_of_kinds} (--growth shows it)"
 
 
-def _growth_title(found: CostComparison, pair: Pair) -> str:
-    facts = dict.fromkeys(fact for each in found.growth[pair].values() for fact in each.facts)
-    # The facts of the case are said once, in its note.
-    said = {*found.assumptions, *found.implied, *found.when}
-    more = [fact for fact in facts if fact not in said]
+def _growth_title(comparison: CostComparison, pair: Pair) -> str:
+    facts = dict.fromkeys(fact for relation in comparison.growth[pair].values() for fact in relation.facts)
+    # The facts of the case are stated once, in its note.
+    stated = {*comparison.assumptions, *comparison.implied, *comparison.when}
+    more = [fact for fact in facts if fact not in stated]
     return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")
 
 
-def case_note(found: CostComparison) -> list[str]:
-    """That growth is of several processors along each axis, and how many the grids have where they differ."""
-    lines = [f"growth where {' and '.join(found.when)}; for all sizes see --all"] if found.when else []
-    if len(set(found.processors.values())) > 1:
-        lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in found.processors.items())}")
+def case_note(comparison: CostComparison) -> list[str]:
+    """State that growth is for several processors along each axis, and their numbers if the grids differ."""
+    lines = [f"growth where {' and '.join(comparison.when)}; for all sizes see --all"] if comparison.when else []
+    if len(set(comparison.processors.values())) > 1:
+        lines.append(f"processors: {', '.join(f'{text} of {name}' for name, text in comparison.processors.items())}")
     return lines
 
 
-def growth_row(found: CostComparison, name: str, relation: GrowthRelation) -> tuple[str, ...]:
-    """A metric, the relation, and the growth of both where they differ."""
+def growth_row(comparison: CostComparison, name: str, relation: GrowthRelation) -> tuple[str, ...]:
+    """Return a metric, the relation, and the growth of both algorithms if they differ."""
     first, second = relation.first or "unknown", relation.second or "unknown"
     alike = first == second and relation.relation == "same"
-    if found.shorten:
+    if comparison.shorten:
         first, second = short_growth(first), short_growth(second)
     return name, _relation(relation), first, "" if alike else second
 
@@ -167,95 +168,101 @@ def _relation(relation: GrowthRelation) -> str:
 
 
 MAX_SHORT_POINTS = 12
-"""So many points are shown on a short page, from the smallest sizes to the largest."""
+"""Points that a short page shows, from the smallest sizes to the largest."""
 
 
 def document(
-    found: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
+    comparison: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
 ) -> Document:
-    """A table of points, notes, and tables of how costs grow where they are asked for or there are no points."""
+    """Return a table of points, notes, and tables of growth if they are asked for or the points are missing."""
     blocks: list[Sequence[Item]] = []
-    if found.points:
-        step = -(-len(found.points) // MAX_SHORT_POINTS) if short else 1
-        rows = tuple(tuple(point_cells(found, each)) for each in found.points[::step])
+    if comparison.points:
+        step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
+        rows = tuple(tuple(point_cells(comparison, point)) for point in comparison.points[::step])
         skipped = (f"one point in {step} is shown",) if step > 1 else ()
-        blocks += [(Table(tuple(column_heads(found)), rows),), (*skipped, *notes(found))]
-    for pair, relations in found.growth.items():
-        if growth or certificates or not found.points:
-            blocks.append((_growth(found, pair, relations, certificates),))
+        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *notes(comparison))]
+    for pair, relations in comparison.growth.items():
+        if growth or certificates or not comparison.points:
+            blocks.append((_growth(comparison, pair, relations, certificates),))
         else:
-            blocks.append((growth_line(found, pair, relations),))
-    assumed = (join_phrases("assuming ", join_with_mark(found.assumptions, ", ")),) if found.assumptions else ()
-    return Document(heading(found), "", "", (*blocks, (*case_note(found), *assumed)))
-
-
-def _growth(found: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool) -> Section:
-    rows = tuple(growth_row(found, name, each) for name, each in relations.items())
-    proofs = [(name, each.proofs) for name, each in relations.items()] if certificates else []
-    lines = (
-        line for name, of in proofs for each in of for line in (f"{name}:", Indented(proof_text(each.certificate)))
+            blocks.append((growth_line(comparison, pair, relations),))
+    assumed = (
+        (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )
-    return Section(_growth_title(found, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines))))
+    return Document(heading(comparison), "", "", (*blocks, (*case_note(comparison), *assumed)))
 
 
-def as_latex(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Arrays and sentences, for a paper."""
-    return latex(document(found, short=False, growth=growth))
+def _growth(
+    comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool
+) -> Section:
+    rows = tuple(growth_row(comparison, name, relation) for name, relation in relations.items())
+    proofs = [(name, relation.proofs) for name, relation in relations.items()] if certificates else []
+    lines = (
+        line for name, of in proofs for proof in of for line in (f"{name}:", Indented(proof_text(proof.certificate)))
+    )
+    return Section(
+        _growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))
+    )
 
 
-def as_markdown(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """Tables and notes, for a README or a pull request."""
-    return markdown(document(found, short=False, growth=growth))
+def as_latex(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return arrays and sentences for a paper."""
+    return latex(document(comparison, short=False, growth=growth))
 
 
-def as_csv(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """The table; numbers are decimals in base units."""
-    if not found.points:
+def as_markdown(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return tables and notes for a README or a pull request."""
+    return markdown(document(comparison, short=False, growth=growth))
+
+
+def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return the table; numbers are decimals in base units."""
+    if not comparison.points:
         grown = [
             [*pair, name, relation.relation, relation.ratio or ""]
-            for pair, relations in found.growth.items()
+            for pair, relations in comparison.growth.items()
             for name, relation in relations.items()
         ]
         return json.csv_text([["first", "second", "quantity", "relation", "ratio"], *grown])
-    sizes = list(dict.fromkeys(name for each in found.points for name in each.at))
-    processors = ["first_P", "second_P"] if any(each.processors for each in found.points) else []
+    sizes = list(dict.fromkeys(name for point in comparison.points for name in point.at))
+    processors = ["first_P", "second_P"] if any(point.processors for point in comparison.points) else []
     values = [f"{which}_{end}" for which in ("first", "second", "ratio") for end in ("lower", "upper")]
     named = ["machine", "model", "by", "first", "second"]
     rows = [[*sizes, *named, *processors, *values, "less", "verdict", "decides"]]
-    for each in found.points:
-        at = [str(each.at.get(name, "")) for name in sizes]
-        count = [decimal(one) for one in each.processors] or [""] * len(processors)
-        numbers = decimal_ends((*each.amounts(found.by), each.verdict.ratio))
-        about = [each.machine.name, found.model.name, found.by, *each.pair]
-        rows.append([*at, *about, *count, *numbers, each.winner or "", each.verdict.verdict, each.verdict.decides])
+    for point in comparison.points:
+        at = [str(point.at.get(name, "")) for name in sizes]
+        count = [decimal(processor_count) for processor_count in point.processors] or [""] * len(processors)
+        numbers = decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
+        about = [point.machine.name, comparison.model.name, comparison.by, *point.pair]
+        rows.append([*at, *about, *count, *numbers, point.winner or "", point.verdict.verdict, point.verdict.decides])
     return json.csv_text(rows)
 
 
-def as_json(found: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
-    """The document."""
+def as_json(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
+    """Return the comparison as JSON; numbers are exact."""
     pairs = [
         {
             "algorithms": pair,
-            "growth": {name: _grows(each, certificates) for name, each in relations.items()},
+            "growth": {name: _grows(relation, certificates) for name, relation in relations.items()},
         }
-        for pair, relations in found.growth.items()
+        for pair, relations in comparison.growth.items()
     ]
-    used = list(dict.fromkeys(found.caches.values()))
+    used = list(dict.fromkeys(comparison.caches.values()))
     crossover = "variable", "from=start", "to=end", "machine", "pair", "less_before=before", "less_after=after"
     document = {
         "version": json.VERSION,
-        **json.pick(found, "algorithms", "model=model.name", "by"),
+        **json.pick(comparison, "algorithms", "model=model.name", "by"),
         "growth": pairs[0]["growth"],
         "pairs": pairs,
-        "points": [_point_document(found, each) for each in found.points],
-        "crossovers": [json.pick(each, *crossover) for each in found.crossovers],
+        "points": [_point_document(comparison, point) for point in comparison.points],
+        "crossovers": [json.pick(crossing, *crossover) for crossing in comparison.crossovers],
         "cache": cache(used[0] if len(used) == 1 else None),
-        "caches": {name: cache(each) for name, each in found.caches.items()},
+        "caches": {name: cache(name_of_cache) for name, name_of_cache in comparison.caches.items()},
         **json.pick(
-            found, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"
+            comparison, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"
         ),
-        "notes": [*filter(None, [found.without]), *beyond_peak(found)],
-        "data": found.data,
+        "notes": [*filter(None, [comparison.without]), *beyond_peak(comparison)],
+        "data": comparison.data,
     }
     return json.render(document)
 
@@ -264,19 +271,19 @@ def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
     document = json.pick(relation, "relation", "ratio", "bound", "first", "second", "facts")
     document["bound"] = relation.bound or None
     if certificates:
-        document["certificates"] = [each.certificate for each in relation.proofs]
+        document["certificates"] = [proof.certificate for proof in relation.proofs]
     return document
 
 
-def _point_document(found: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
+def _point_document(comparison: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
     return {
         "at": json.point(point.at),
-        "processors": [exact(each) for each in point.processors],
+        "processors": [exact(processor_count) for processor_count in point.processors],
         "machine": point.machine.name,
-        "model": found.model.name,
+        "model": comparison.model.name,
         "pair": point.pair,
         **json.pick(verdict, "ratio", "less", "verdict", "decides", "reason"),
-        "values": point.amounts(found.by),
-        "executions": [json.pick(each, "data", "ratio") for each in verdict.executions],
+        "values": point.amounts(comparison.by),
+        "executions": [json.pick(execution, "data", "ratio") for execution in verdict.executions],
     }

@@ -41,8 +41,8 @@ Case = tuple[Region, Poly | None, Poly | None]
 class CostRow(Cost):
     """One metric as a page shows it, with its values `at` a point.
 
-    These are at least `least`, where more is known than its form says. With `derived`, those that have the `cost`, its
-    growth and its distance to a lower bound are found when a page shows them.
+    These are at least `least`, if more is known than its form implies. With `derived`, values that need the `cost`,
+    its growth and its distance to a lower bound are computed when a page shows them.
     """
 
     at: Point | None = None
@@ -52,19 +52,18 @@ class CostRow(Cost):
 
     @staticmethod
     def of(cost: Cost, at: Point | None, derived: DerivedCosts | None = None) -> CostRow:
-        """The row of a cost."""
-        own = {attribute.name: getattr(cost, attribute.name) for attribute in fields(cost)}
-        own["metric"] = cost.metric.removeprefix("flops.")
-        return CostRow(**own, at=at, cost=cost, derived=derived)
+        attributes = {attribute.name: getattr(cost, attribute.name) for attribute in fields(cost)}
+        attributes["metric"] = cost.metric.removeprefix("flops.")
+        return CostRow(**attributes, at=at, cost=cost, derived=derived)
 
     @property
     def place(self) -> str | None:
-        """Where that stands which makes it unknown."""
+        """The place in the source that makes the cost unknown."""
         return None if self.span is None else f"{self.span.source.path}:{self.span.line}"
 
     @property
     def cases(self) -> Iterator[Case]:
-        """Its bounds, if it is known: a pair for each piece; or the lower one, then upper ones by the cache."""
+        """The bounds of a known cost: a pair for each piece; or the lower bound, then upper ones by the cache."""
         if self.by_cache:
             yield EVERYWHERE, self.lower, None
             yield from ((bound.where, None, bound.value) for bound in self.by_cache)
@@ -73,13 +72,13 @@ class CostRow(Cost):
 
     @cached_property
     def _evaluated(self) -> tuple[ValueRange | None, Number | None, str]:
-        """The cost at the point, its lower bound over all schedules there, and why there is none."""
+        """The cost at the point, its lower bound over all schedules there, and the reason if there is none."""
         values: ValueRange | None = None
         try:
             if self.at is not None and (values := values_at(self, self.at)) is not None:
                 values = ValueRange(max(values.lower, self.least), values.upper)
-            found = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
-            return values, found, ""
+            minimum = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
+            return values, minimum, ""
         except EvaluationError as problem:
             return values, None, str(problem)
 
@@ -95,46 +94,46 @@ class CostRow(Cost):
 
     @property
     def why(self) -> str | None:
-        """Why it is unknown, or has no value at the point."""
+        """The reason that the cost is unknown, or has no value at the point."""
         return self._evaluated[2] or self.reason
 
     @cached_property
     def growth(self) -> str | None:
-        """Its order; None where that is not known."""
+        """The order of growth; None if it is unknown."""
         return growth_text(self.growths)
 
     @property
     def growths(self) -> tuple[Growth, ...]:
-        """What it is Theta of, or O and Omega; nothing where that is not known."""
+        """The Theta class of the cost, or its O and Omega; empty if unknown."""
         return () if self.derived is None or self.cost is None else self.derived.growths(self.cost)
 
     @cached_property
     def growths_by_case(self) -> tuple[str, ...]:
-        """The growth in each of its pieces; empty if it is one for all, or is not known piece by piece."""
+        """The growth in each piece; empty if all pieces have the same, or it is unknown by pieces."""
         if self.derived is None or self.cost is None:
             return ()
-        found = self.derived.growths_by_case(self.cost)
-        return tuple(growth_text(replace(each, where=()) for each in own) or "" for own in found)
+        cases = self.derived.growths_by_case(self.cost)
+        return tuple(growth_text(replace(growth, where=()) for growth in growths) or "" for growths in cases)
 
     @property
     def open(self) -> str | None:
-        """Why an exact cost has no Theta; None where it has one in each of its cases, or is 0."""
+        """The reason that an exact cost has no Theta; None if it has one in each of its cases, or is 0."""
         shown = self.derived is not None and self.exact and self.lower
         return NO_THETA if shown and "Theta" not in (self.growth or "") else None
 
     @property
     def attained(self) -> OptimalityResult | None:
-        """How close io is to the lower bound over all schedules."""
+        """The distance of io to the lower bound over all schedules."""
         return None if self.derived is None or self.metric != "io" else self.derived.attained
 
     @property
     def published(self) -> Published | None:
-        """Bounds on io of the literature."""
+        """Bounds on io from the literature."""
         return None if self.derived is None or self.metric != "io" else self.derived.published
 
 
 def relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
-    """The bounds of a case, each behind its relation: one where they are the same."""
+    """Yield the bounds of a case, each with its relation: one if they are equal."""
     if lower is not None:
         yield "=" if lower == upper else ">=", lower
     if upper is not None and lower != upper:
@@ -143,10 +142,10 @@ def relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Pol
 
 @record
 class LruView:
-    """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` why there are none.
+    """Exact counts of LRU misses in lines of `line` words, or the `reason` at `place` that there are none.
 
-    Without a point, `counts` has sizes as symbols. At one, `misses` has those of several numbers of lines; `bound` is
-    the bound on the io of the given cache that follows.
+    Without a point, `counts` has sizes as symbols. At a point, `misses` has the misses for several numbers of lines;
+    `bound` is the bound on the io of the given cache that follows.
     """
 
     line: int
@@ -180,15 +179,15 @@ class CostView:
     tree: Callable[[Poly], s.Expr]
     """An expression of the view in the language's syntax, sizes in the algorithm's order."""
     restrict_to: Callable[[Region], Costs]
-    """The costs in a region, whose `text` takes for granted what is known there."""
+    """The costs in a region, whose `text` assumes the facts of the region."""
     derivation: tuple[DerivationStep, ...] = ()
     lru: LruView | None = None
     divides: bool = False
-    """Whether some assumption is that a division by `/` is exact."""
+    """Whether an assumption is that a division by `/` is exact."""
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
     schedules: tuple[ScheduleBound, ...] = ()
-    """What io is on several processors under schedules out of serial order."""
+    """The io on several processors under schedules out of serial order."""
     communication: CommunicationView | None = None
     """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""
     replicated: Point | None = None
@@ -198,11 +197,11 @@ class CostView:
     serial: bool = False
     """Whether nothing runs in parallel, so that the span is the work."""
     case: Callable[[], CostView | None] = lambda: None
-    """The costs where every axis of a grid has several processors, which is among `assumptions`, if that is shorter."""
+    """The costs if every axis of a grid has several processors, a condition in `assumptions`, if they are shorter."""
     case_when: str = ""
 
     def only(self, metrics: Sequence[str] | None) -> CostView:
-        """The view of some metrics alone; None for all."""
+        """Restrict the view to some metrics; None stands for all."""
         if metrics is None:
             return self
         return replace(
@@ -215,17 +214,17 @@ class CostView:
     def with_growth(
         self, metrics: Sequence[str] | None, without: Sequence[str] = ()
     ) -> list[tuple[CostRow, str, str | None]]:
-        """The rows of some metrics (None: all), each with its growth in sizes, and why it has no Theta."""
+        """Return the rows of some metrics (None: all), each with its growth in sizes and its reason for no Theta."""
         rows = [row for row in self.rows if row.metric in (metrics or (row.metric,)) and row.metric not in without]
         return [(row, "", None) if self.at is not None else (row, row.growth or "", row.open) for row in rows]
 
-    def large(self, found: TouchedRegion) -> list[str]:
-        """How large extents are where calls touch a part in full."""
-        return [f"{self.text(extent)} >= {least}" for extent, least in found.large]
+    def large(self, region: TouchedRegion) -> list[str]:
+        """List the minimum extents at which calls touch a region in full."""
+        return [f"{self.text(extent)} >= {least}" for extent, least in region.large]
 
 
 def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more: Sequence[Cost] = ()) -> CostView:
-    """The view of some derived costs, evaluated at `at` where one is given; `more` are shown without growth."""
+    """Build the view of derived costs, evaluated `at` a point if there is one; `more` are shown without growth."""
     node = derived.node
     return CostView(
         algorithm=costs.algorithm,
@@ -250,15 +249,15 @@ def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more
 def page_view(
     derived: DerivedCosts, at: Point | None = None, processors: int | str | None = None, without_io: bool = False
 ) -> CostView:
-    """What pages show of derived costs, at a point; the time and io on so many processors too, where some are given."""
+    """Build the view that pages show of derived costs, at a point, with the time and io on `processors` if given."""
     if at is not None and "K" in at and derived.longest is None:
         derived = derived.with_longest
     more = () if processors is None else (derived.time_on(processors), derived.misses_on(processors))
     costs = derived.without_io if without_io else derived.costs
-    verdicts, on_grid, known = derived.ensures, derived.on_grid, derived.communication
+    verdicts, on_grid, communication = derived.ensures, derived.on_grid, derived.communication
     view = cost_view(derived, costs, at, more)
     needs = find_assumptions(*derived.executed)
-    scheduled = any(each.upper is not None and each.metric.startswith("io(") for each in more)
+    scheduled = any(cost.upper is not None and cost.metric.startswith("io(") for cost in more)
     return replace(
         view,
         assumptions=(*view.assumptions, SCHEDULE) if scheduled else view.assumptions,
@@ -266,14 +265,14 @@ def page_view(
         contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_case, derived) if on_grid and at is None else view.case,
-        replicated=None if known is None else known.replicated,
-        communication=None if known is None else communication_view(derived, at),
+        replicated=None if communication is None else communication.replicated,
+        communication=None if communication is None else communication_view(derived, at),
         schedules=() if processors is None else derived.schedules(processors),
     )
 
 
 def _case(derived: DerivedCosts) -> CostView | None:
-    """The costs where every axis of a grid has several processors, if these have shorter forms."""
+    """Return the costs if every axis of a grid has several processors, if these have shorter forms."""
     general = derived.general
     if general is None:
         return None
@@ -281,5 +280,5 @@ def _case(derived: DerivedCosts) -> CostView | None:
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:
-    """The bounds at a point, None where they are unknown. Raises EvaluationError where they have no rational value."""
+    """Return the bounds at a point, None if unknown. Raises EvaluationError if they have no rational value."""
     return ValueRange(*whole_ends_at(cost, at)) if cost.valued else None

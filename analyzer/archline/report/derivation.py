@@ -27,7 +27,7 @@ from archline.report.layout import Columns, Indented, Part, block_lines, wrap
 
 
 def text(view: CostView, metric: str, width: int) -> str:
-    """The derivation of one metric (flops, work, span or io)."""
+    """Return the derivation of one metric (flops, work, span or io)."""
     row = next(row for row in view.rows if row.metric == metric)
     of_cache = metric in OF_CACHE and row.lower is not None
     recurrence = None if of_cache or row.explain is None else row.explain()
@@ -60,13 +60,13 @@ def _by_statements(view: CostView, row: CostRow, width: int) -> Iterator[Part]:
 def _step(
     view: CostView, step: DerivationStep, metric: str, depth: int, width: int, counters: tuple[tuple[str, Poly], ...]
 ) -> Iterator[str]:
-    """`counters`: what stands for the variables of the loops around, from the innermost out."""
+    """Yield the lines of a step. `counters` are the values of the variables of the loops around, innermost first."""
     if step.counter is not None:
         counters = (step.counter, *counters)
     source = step.span.source.lines[step.span.line - 1].strip()
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
-    # A step of operators alone costs what its line shows; the cost still says how many.
+    # The line of a step of operators alone shows its cost; the cost still gives their number.
     amount = map_known(step.tally.whole(metric), lambda value: _in_source_terms(value, counters))
     cost = (
         _amount(view, None, None, amount.reason)
@@ -104,35 +104,35 @@ def _amount(view: CostView, lower: Poly | None, upper: Poly | None, reason: str 
 
 
 NEARLY = 1.05
-"""Leading terms closer than this count as equal."""
+"""Leading terms with a ratio below this count as equal."""
 COMPULSORY = {
     "io": "the compulsory misses",
     "writebacks": "each line that is written, once",
     "bytes": "each line once, and twice if it is written",
 }
-"""What bounds a metric of the cache from below."""
+"""The lower bound of a metric of the cache, in words."""
 CERTAIN = "compulsory misses of accesses made in every run"
 
 
 def compulsory_label(row: CostRow, lower: Poly) -> str:
-    """What a lower bound counts: all compulsory misses if a cache fetches no more, else those that are certain."""
+    """Name the misses of a lower bound: all compulsory misses if a cache fetches no more, else the certain ones."""
     uppers = (row.upper, *(bound.value for bound in row.by_cache), *(piece.upper for piece in row.by_case))
     return COMPULSORY[row.metric] if row.metric != "io" or lower in uppers else CERTAIN
 
 
 def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
-    """Each upper bound with what is held and fetched for it, then the lower bounds."""
+    """Yield each upper bound with the resident lines and the fetched lines, then the lower bounds."""
     yield f"derivation of the {row.metric} of {view.algorithm}: which references stay resident in cache"
     if not row.by_cache:
         yield from _accessed(view, row)
     for bound in row.by_cache:
         yield ""
         yield f"{bound.where.head}{row.metric} <= {view.text(bound.value)}"
-        for kept in bound.kept:
-            yield _below(_residency_text(view, kept))
-    for found in () if row.reached is None else row.reached():
+        for residency in bound.kept:
+            yield _below(_residency_text(view, residency))
+    for region in () if row.reached is None else row.reached():
         yield ""
-        yield from _reached_parts(view, found)
+        yield from _reached_parts(view, region)
     assert row.lower is not None
     yield ""
     yield f"{row.metric} >= {view.text(row.lower)}, {compulsory_label(row, row.lower)}"
@@ -150,24 +150,24 @@ def io_text(view: CostView, row: CostRow) -> Iterator[Part]:
         yield from _published(row.published)
 
 
-def _reached_parts(view: CostView, found: ReachedRegion) -> Iterator[Part]:
-    """What a call by indices reaches, and what pays for it."""
-    for array, box in found.parts:
+def _reached_parts(view: CostView, region: ReachedRegion) -> Iterator[Part]:
+    """Yield the region that a call by indices reaches, and the bound on its io."""
+    for array, box in region.parts:
         ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in box)
-        yield f"a call of `{found.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits"
-    if found.most is not None:
+        yield f"a call of `{region.algorithm}` accesses {array}[{ends}] at most, and fetches that where it fits"
+    if region.most is not None:
         where = f"where Z >= {FEW_LINES}*L"
-        yield f"{where}: its io <= {view.text(found.most)}, with that of all calls in it"
+        yield f"{where}: its io <= {view.text(region.most)}, with that of all calls in it"
 
 
-def _any_schedule(view: CostView, found: AnyScheduleBound) -> Iterator[Part]:
-    """What any order of the same iterations has to fetch."""
-    for each in found.floors:
-        count = view.text(each.iterations)
-        growth = format_expression(per_line(view.tree(each.iterations), each.power))
+def _any_schedule(view: CostView, bound: AnyScheduleBound) -> Iterator[Part]:
+    """Yield the lower bounds for any order of the same iterations."""
+    for floor_term in bound.floors:
+        count = view.text(floor_term.iterations)
+        growth = format_expression(per_line(view.tree(floor_term.iterations), floor_term.power))
         yield f"io is Omega({growth}) under any schedule: {count} iterations and the data they access (HBL bound)"
-    if not found.floors and found.reason:
-        yield f"no lower bound for every schedule: {found.reason}"
+    if not bound.floors and bound.reason:
+        yield f"no lower bound for every schedule: {bound.reason}"
 
 
 _RELATIONS = {
@@ -178,63 +178,63 @@ _RELATIONS = {
 }
 
 
-def _published(found: Published) -> Iterator[Part]:
-    """Bounds of the literature, and how ours compare."""
-    yield f"published for PolyBench's {found.kernel}, in leading order, lines of one word (L = 1):"
-    for each in found.bounds:
-        compared = _RELATIONS[each.relation]
-        if each.times is not None:
-            compared += f", its leading term is {ratio(each.times)} times ours"
-        yield _below(f"io >= {each.text} ({each.by}): {compared}")
-    if any(each.times is not None and each.times > NEARLY for each in found.bounds):
+def _published(published: Published) -> Iterator[Part]:
+    """Yield the bounds of the literature, compared with the derived bound."""
+    yield f"published for PolyBench's {published.kernel}, in leading order, lines of one word (L = 1):"
+    for bound in published.bounds:
+        compared = _RELATIONS[bound.relation]
+        if bound.times is not None:
+            compared += f", its leading term is {ratio(bound.times)} times ours"
+        yield _below(f"io >= {bound.text} ({bound.by}): {compared}")
+    if any(bound.times is not None and bound.times > NEARLY for bound in published.bounds):
         yield "our bound uses, for each array, the footprint of one access at a time, not of their union"
-    if found.because is not None:
-        yield found.because
-    for source in dict.fromkeys(f"{each.by}: {each.source}" for each in found.bounds):
+    if published.because is not None:
+        yield published.because
+    for source in dict.fromkeys(f"{bound.by}: {bound.source}" for bound in published.bounds):
         yield _below(source)
 
 
-def attained(found: OptimalityResult) -> Iterator[tuple[str, str]]:
-    """How close io is to the lower bound over all schedules of the same iterations, one line per regime."""
+def attained(optimality: OptimalityResult) -> Iterator[tuple[str, str]]:
+    """Yield the distance of io to the lower bound over all schedules of the same iterations, one line per regime."""
     name = "optimality"
-    if found.floors:
-        yield name, join_phrases(any_schedule_bound_text(found), " for any schedule, and the compulsory misses")
+    if optimality.floors:
+        yield name, join_phrases(any_schedule_bound_text(optimality), " for any schedule, and the compulsory misses")
         name = ""
-    for each in found.regimes:
-        where = join_with_mark(filter(None, (*found.under, each.when)), " and ")
-        yield name, join_phrases(each.text, " where ", where) if where and each.factor is not None else each.text
+    for regime in optimality.regimes:
+        where = join_with_mark(filter(None, (*optimality.under, regime.when)), " and ")
+        yield name, join_phrases(regime.text, " where ", where) if where and regime.factor is not None else regime.text
         name = ""
 
 
-def any_schedule_bound_text(found: OptimalityResult) -> Formula:
-    """What any schedule fetches up to constants, in addition to the compulsory misses."""
-    return make_order_formula("Omega", b.sum_terms((False, each.expr) for each in found.floors))
+def any_schedule_bound_text(optimality: OptimalityResult) -> Formula:
+    """Return the order of the fetches of any schedule, in addition to the compulsory misses."""
+    return make_order_formula("Omega", b.sum_terms((False, term.expr) for term in optimality.floors))
 
 
 def gap_lines(row: CostRow) -> Iterator[str]:
-    """The factors between the values of bounds, and to the lower bound for any schedule."""
+    """Yield the factors between the values of bounds, and to the lower bound for any schedule."""
     if row.values is None or not row.any_order or not row.values.lower:
         return
     upper, lower = Fraction(row.values.upper), Fraction(row.values.lower)
-    said = f"{row.metric}: the upper bound is {ratio(upper / lower)} times the lower one"
+    sentence = f"{row.metric}: the upper bound is {ratio(upper / lower)} times the lower one"
     least = Fraction(row.any_order)
     if least != lower:
-        said += f", and {ratio(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
-    yield said
+        sentence += f", and {ratio(upper / least)} times {readable(row.any_order)}, the lower bound for any schedule"
+    yield sentence
 
 
-def _in_full(view: CostView, found: TouchedRegion) -> str:
-    """What each call touches in full."""
-    ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in found.box)
+def _in_full(view: CostView, region: TouchedRegion) -> str:
+    """Describe a region that each call touches in full."""
+    ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in region.box)
     side = {"lower": " on its diagonal and below it", "upper": " on its diagonal and above it"}
-    part = side.get(found.half, "")
-    large = view.large(found)
+    part = side.get(region.half, "")
+    large = view.large(region)
     where = f" where {' and '.join(large)}" if large else ""
-    return f"each call touches all of {found.array}[{ends}]{part}{where}"
+    return f"each call touches all of {region.array}[{ends}]{part}{where}"
 
 
 def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
-    """By the number of accesses."""
+    """Yield the bound that counts every access as a miss."""
     why = "" if row.why is None else f", as they cannot be followed: {row.why} ({row.place})"
     yield ""
     yield f"every access is counted as a miss{why}"
@@ -244,26 +244,34 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     yield f"{less}, where loops share the lines that they walk along"
 
 
-def _residency_text(view: CostView, kept: Residency) -> str:
-    where = f"line {kept.places[0]}" if len(kept.places) == 1 else f"lines {', '.join(map(str, kept.places))}"
-    fetched = f"{view.text(kept.fetched)} fetched"
-    if not kept.held:
-        return f"{kept.array} ({where}): fetched at every access, {fetched}"
-    through = "all through the run" if kept.loop is None else f"through the iterations of {kept.loop}"
-    if kept.given_up:
-        through += " but not within " + " and ".join(kept.given_up)
-    lines = "1 line" if kept.held.is_constant and kept.held.constant_term == 1 else f"{view.text(kept.held)} lines"
-    return f"{kept.array} ({where}): {lines} held {through}, {fetched}"
+def _residency_text(view: CostView, residency: Residency) -> str:
+    where = (
+        f"line {residency.places[0]}"
+        if len(residency.places) == 1
+        else f"lines {', '.join(map(str, residency.places))}"
+    )
+    fetched = f"{view.text(residency.fetched)} fetched"
+    if not residency.held:
+        return f"{residency.array} ({where}): fetched at every access, {fetched}"
+    through = "all through the run" if residency.loop is None else f"through the iterations of {residency.loop}"
+    if residency.given_up:
+        through += " but not within " + " and ".join(residency.given_up)
+    lines = (
+        "1 line"
+        if residency.held.is_constant and residency.held.constant_term == 1
+        else f"{view.text(residency.held)} lines"
+    )
+    return f"{residency.array} ({where}): {lines} held {through}, {fetched}"
 
 
 def _below(line: str) -> Indented:
     return Indented([Indented([line])])
 
 
-def schedules(known: Sequence[ScheduleBound]) -> Iterator[str]:
-    """What io is on several processors, by schedule."""
-    for each in known:
-        yield join_phrases(f"{each.name}: ", each.bound, f" ({each.source})")
+def schedules(bounds: Sequence[ScheduleBound]) -> Iterator[str]:
+    """Yield the io on several processors, by schedule."""
+    for bound in bounds:
+        yield join_phrases(f"{bound.name}: ", bound.bound, f" ({bound.source})")
 
 
 MAX_WRITTEN = 60
@@ -271,7 +279,7 @@ _NAMES = {"=": "the solution", ">=": "the lower bound", "<=": "the upper bound"}
 
 
 def recursion_text(view: CostView, row: CostRow, recurrence: Recurrence) -> Iterator[Part]:
-    """The derivation of one metric."""
+    """Yield the derivation of one metric of a recursive algorithm."""
     return _Writer(view, row, recurrence).lines()
 
 
@@ -281,12 +289,12 @@ class _Writer:
         self._function = self._applied(recurrence.letter)
 
     def _applied(self, letter: str) -> str:
-        """The function of the algorithm's own sizes."""
+        """Apply the function with this letter to the algorithm's sizes."""
         sizes = tuple(Poly.symbol(name) for name in self._recurrence.parameters)
         return self._view.text(Poly.of_atom(Applied(letter, sizes)))
 
     def lines(self) -> Iterator[Part]:
-        """The whole derivation."""
+        """Yield the whole derivation."""
         row, view = self._row, self._view
         yield f"derivation of the {row.metric} of {view.algorithm}: {self._function} stands for that of a call"
         for name, value in self._recurrence.meanings.items():
@@ -307,13 +315,13 @@ class _Writer:
         yield from self._table(rows)
 
     def _table(self, rows: list[list[str]]) -> Iterator[Part]:
-        """The rows in columns, without a first one that is empty."""
+        """Yield the rows in columns, without the first column if it is empty."""
         if not any(row[0] for row in rows):
             rows = [row[1:] for row in rows]
         yield Indented([Columns(rows)])
 
     def _where(self, when: str) -> str:
-        """The condition of a case; nothing where there is only one."""
+        """Return the condition of a case; empty if there is only one."""
         return f"{when or OTHERWISE}:" if len(self._recurrence.cases) > 1 else ""
 
     # Recurrence and solution
@@ -357,7 +365,7 @@ class _Writer:
         yield from self._table([[self._where(line.when), self._line(line, goal)] for line in claim.lines])
 
     def _is_shown(self, claim: ProvedClaim) -> bool:
-        """Whether the solution has the value as it is."""
+        """Test whether the shown solution has the value of the claim."""
         pieces = [piece for piece in self._row.pieces if piece.when == claim.where] or self._row.pieces[-1:]
         return claim.value == (pieces[0].upper if claim.relation == "<=" else pieces[0].lower)
 
@@ -365,13 +373,13 @@ class _Writer:
         parts = [self._view.text(line.calls), f"{line.relation} {goal}"]
         if line.written is not None and len(written := self._view.text(line.written)) <= MAX_WRITTEN:
             parts.insert(1, f"= {written}")
-        ways = [", ".join(map(self._range, way)) for way in line.sizes]
+        ways = [", ".join(map(self._range, size_ranges)) for size_ranges in line.sizes]
         return " ".join([*parts, *([f"for {' or '.join(dict.fromkeys(ways))}"] if ways else [])])
 
-    def _range(self, known: Range) -> str:
-        name: str = self._view.text(known.value)
+    def _range(self, bounds: Range) -> str:
+        name: str = self._view.text(bounds.value)
         name = name[1:-1] if name.startswith("(") else name
-        low, high = self._end("max", known.lower), self._end("min", known.upper)
+        low, high = self._end("max", bounds.lower), self._end("min", bounds.upper)
         if low == high and low:
             return f"{name} = {low}"
         if low and high:
@@ -379,5 +387,5 @@ class _Writer:
         return f"{name} >= {low}" if low else f"{name} <= {high}" if high else name
 
     def _end(self, tightest: str, ends: tuple[Poly, ...]) -> str:
-        texts = [self._view.text(each) for each in ends]
+        texts = [self._view.text(end) for end in ends]
         return texts[0] if len(texts) == 1 else f"{tightest}({', '.join(texts)})" if texts else ""

@@ -1,4 +1,4 @@
-"""A page: a title, tables, and sentences in which formulas are marked; written as text, HTML, LaTeX and Markdown."""
+"""Represent a page of a title, tables, and sentences with formulas, and write it as text, HTML, LaTeX and Markdown."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from archline.report.layout import page as text_page
 
 
 class CodeText(str):
-    """A text that is no formula, which formats show as code."""
+    """A text other than a formula, which formats show as code."""
 
     __slots__ = ()
 
 
 NARROW_WIDTH = 90
-"""On text pages below this width some columns with long cells stand below their rows."""
+"""On text pages below this width some columns with long cells are moved below their rows."""
 SHORT_CELL = 7
 CONDITION = "where "
-"""What stands before a condition below its row, where no column says that it is one."""
+"""The word before a condition that is moved below its row, away from the head of its column."""
 
 
 @record
 class Table:
     """Columns below a head; all have as many cells as the head.
 
-    Plain text shows the head of those that are `headed`; there columns of `right` are aligned right, and on a narrow
-    page those of the columns `below` that have long cells stand in lines of their own.
+    Plain text shows the head of a `headed` table, aligns the columns `right` on the right, and on a narrow page moves
+    the columns `below` that have long cells to lines below their rows.
     """
 
     head: tuple[str, ...]
@@ -52,18 +52,18 @@ class Section:
 
 @record
 class Verbatim:
-    """What only plain text shows."""
+    """Parts that are shown in plain text only."""
 
     parts: tuple[Part, ...]
 
 
 Item: TypeAlias = "Table | Section | Verbatim | str"
-"""What a page consists of."""
+"""An element of a page."""
 
 
 @record
 class Document:
-    """A page in blocks. `place` is where its subject is declared, empty for one without a place."""
+    """A page in blocks. `place` is the declaration of its subject, empty if it has none."""
 
     title: str
     doc: str
@@ -77,27 +77,27 @@ class Document:
 
 
 def _items(items: Iterable[Item], depth: int) -> Iterator[tuple[int, Table | str]]:
-    for each in items:
-        match each:
+    for item in items:
+        match item:
             case Section():
-                if each.title:
-                    yield depth, each.title
-                yield from _items(each.items, depth + bool(each.title))
+                if item.title:
+                    yield depth, item.title
+                yield from _items(item.items, depth + bool(item.title))
             case Table(rows=rows):
                 if rows:
-                    yield depth, each
+                    yield depth, item
             case str():
-                yield from [(depth, each)] * bool(each)
+                yield from [(depth, item)] * bool(item)
             case Verbatim():
                 pass
 
 
 class WithPage:
-    """A result that has a page, which notebooks show."""
+    """A result with a page, which notebooks show."""
 
     @property
     def page(self) -> Document:
-        """What is shown."""
+        """The page of the result."""
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
@@ -107,128 +107,128 @@ class WithPage:
         return latex(self.page)
 
 
-def text(found: Document, width: int) -> str:
-    """The title, and below it the blocks, each behind an empty line."""
-    return text_page(width, [_text_head(found, width)], *(parts(each, width) for each in found.blocks))
+def text(page: Document, width: int) -> str:
+    """Return the title, and below it the blocks, each after an empty line."""
+    return text_page(width, [_text_head(page, width)], *(parts(block, width) for block in page.blocks))
 
 
 def parts(items: Iterable[Item], width: int) -> Iterator[Part]:
-    """Tables and sentences as parts of a page of plain text."""
-    for each in items:
-        match each:
+    """Yield tables and sentences as parts of a page of plain text."""
+    for item in items:
+        match item:
             case Table():
-                rows = [each.head] * each.headed + list(each.rows)
-                yield Columns(_stacked(each) if width < NARROW_WIDTH and each.below else rows, each.right)
+                rows = [item.head] * item.headed + list(item.rows)
+                yield Columns(_stacked(item) if width < NARROW_WIDTH and item.below else rows, item.right)
             case Section():
-                yield from filter(None, [each.title])
-                yield Indented(parts(each.items, width))
+                yield from filter(None, [item.title])
+                yield Indented(parts(item.items, width))
             case Verbatim():
-                yield from each.parts
+                yield from item.parts
             case _:
-                yield each
+                yield item
 
 
-def _text_head(found: Document, width: int) -> list[str]:
-    """The title and what the subject does, and at the right where it is, on the first line or on one of its own."""
-    if not found.place:
-        return wrap(": ".join(filter(None, (found.title, found.doc))), width)
-    title = f"{found.title.ljust(14)}  " if found.doc else found.title
-    room = width - GAP - len(found.place)
-    own = room < width // 2 or len(title) > width // 2
-    first, *rest = wrap(title.replace(" ", "\0") + found.doc, width if own else room)
+def _text_head(page: Document, width: int) -> list[str]:
+    """Return the title and doc of the subject, with its place at the right of the first line, or on another line."""
+    if not page.place:
+        return wrap(": ".join(filter(None, (page.title, page.doc))), width)
+    title = f"{page.title.ljust(14)}  " if page.doc else page.title
+    room = width - GAP - len(page.place)
+    below = room < width // 2 or len(title) > width // 2
+    first, *rest = wrap(title.replace(" ", "\0") + page.doc, width if below else room)
     first = first.replace("\0", " ")
-    return [first, *rest, found.place.rjust(width)] if own else [f"{first.ljust(room)}{' ' * GAP}{found.place}", *rest]
+    return [first, *rest, page.place.rjust(width)] if below else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
 
 
 def _stacked(table: Table) -> list[list[str]]:
-    """The rows with the columns `below` that have long cells in lines of their own, under the second column."""
+    """Return the rows with the long-celled columns `below` in separate lines, under the second column."""
     moved = {at: CONDITION * (table.head[at] == "where") for at in table.below}
     moved = {at: before for at, before in moved.items() if any(len(row[at]) > SHORT_CELL for row in table.rows)}
-    found: list[list[str]] = []
+    result: list[list[str]] = []
     for row in table.rows:
-        found.append([cell for at, cell in enumerate(row) if at not in moved])
-        found += [["", before + row[at], *[""] * (len(found[-1]) - 2)] for at, before in moved.items() if row[at]]
-    return found
+        result.append([cell for at, cell in enumerate(row) if at not in moved])
+        result += [["", before + row[at], *[""] * (len(result[-1]) - 2)] for at, before in moved.items() if row[at]]
+    return result
 
 
-def html(found: Document) -> str:
-    """The title, and in order the tables and a paragraph a sentence."""
-    place = f" <small><code>{escape(found.place)}</code></small>" if found.place else ""
-    head = f"<p><strong>{escape(found.title)}</strong>{' ' * bool(found.doc)}{escape(found.doc)}{place}</p>"
-    shown = (_html_table(x) if isinstance(x, Table) else f"<p>{_html_phrase(x)}</p>" for _, x in found.items)
+def html(page: Document) -> str:
+    """Return the title, and in order the tables, and a paragraph for each sentence."""
+    place = f" <small><code>{escape(page.place)}</code></small>" if page.place else ""
+    head = f"<p><strong>{escape(page.title)}</strong>{' ' * bool(page.doc)}{escape(page.doc)}{place}</p>"
+    shown = (_html_table(x) if isinstance(x, Table) else f"<p>{_html_phrase(x)}</p>" for _, x in page.items)
     return f"<div>{head}{''.join(shown)}</div>"
 
 
-def _html_table(found: Table) -> str:
-    head = "".join(f"<th>{escape(each)}</th>" for each in found.head)
-    rows = "".join(f"<tr>{''.join(f'<td>{_html_phrase(cell)}</td>' for cell in row)}</tr>" for row in found.rows)
+def _html_table(table: Table) -> str:
+    head = "".join(f"<th>{escape(title)}</th>" for title in table.head)
+    rows = "".join(f"<tr>{''.join(f'<td>{_html_phrase(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _html_phrase(found: str) -> str:
-    pieces = pieces_of(found)
+def _html_phrase(phrase: str) -> str:
+    pieces = pieces_of(phrase)
     return "".join(f"<code>{escape(x)}</code>" if isinstance(x, Formula | CodeText) else escape(x) for x in pieces)
 
 
-def latex(found: Document) -> str:
-    """The title, and in order the arrays as displays and a paragraph a sentence."""
-    head = " ".join(filter(None, (rf"\textbf{{{escape_text(found.title)}}}", escape_text(found.doc))))
-    place = [rf"\texttt{{{escape_text(found.place)}}}"] if found.place else []
-    shown = (_array(each) if isinstance(each, Table) else _sentence(each) for _, each in found.items)
+def latex(page: Document) -> str:
+    """Return the title, and in order the arrays as displays, and a paragraph for each sentence."""
+    head = " ".join(filter(None, (rf"\textbf{{{escape_text(page.title)}}}", escape_text(page.doc))))
+    place = [rf"\texttt{{{escape_text(page.place)}}}"] if page.place else []
+    shown = (_array(item) if isinstance(item, Table) else _sentence(item) for _, item in page.items)
     return "\n\n".join(["\n".join([head, *place]), *shown]) + "\n"
 
 
-def _array(found: Table) -> str:
-    head = [found.head] if any(found.head) else []
-    rows = " \\\\\n".join("  " + " & ".join(map(display_text, row)).rstrip() for row in (*head, *found.rows))
-    return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(found.head)}}}", rows, r"\end{array}", r"\]"])
+def _array(table: Table) -> str:
+    head = [table.head] if any(table.head) else []
+    rows = " \\\\\n".join("  " + " & ".join(map(display_text, row)).rstrip() for row in (*head, *table.rows))
+    return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(table.head)}}}", rows, r"\end{array}", r"\]"])
 
 
-def _sentence(found: str) -> str:
-    pieces = pieces_of(found)
-    text = "".join(f"${formula(each)}$" if isinstance(each, Formula) else escape_text(each) for each in pieces)
+def _sentence(sentence: str) -> str:
+    pieces = pieces_of(sentence)
+    text = "".join(f"${formula(piece)}$" if isinstance(piece, Formula) else escape_text(piece) for piece in pieces)
     return rf"\noindent {text}"
 
 
 _MARKDOWN_SPECIAL = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
-"""What Markdown gives a meaning; an underscore inside a word has none."""
+"""Characters with a meaning in Markdown; an underscore inside a word has none."""
 
 
-def markdown(found: Document) -> str:
-    """A heading, and in order the tables and lists of sentences, those of sections within their titles."""
-    lines = [f"### {plain_text(found.title)}", ""]
-    about = [plain_text(found.doc), f"`{found.place}`" if found.place else ""]
+def markdown(page: Document) -> str:
+    """Return a heading, and in order the tables and lists of sentences, those of sections below their titles."""
+    lines = [f"### {plain_text(page.title)}", ""]
+    about = [plain_text(page.doc), f"`{page.place}`" if page.place else ""]
     if any(about):
         lines += [" ".join(filter(None, about)), ""]
     listed: list[int] = []
-    for depth, each in found.items:
-        if isinstance(each, Table):
-            lines += [*[""] * bool(listed), *_pipes(each), ""]
+    for depth, item in page.items:
+        if isinstance(item, Table):
+            lines += [*[""] * bool(listed), *_pipes(item), ""]
             listed.clear()
         else:
             listed.append(depth)
-            lines.append(f"{'  ' * max(0, depth - listed[0])}- {_marked(each)}")
+            lines.append(f"{'  ' * max(0, depth - listed[0])}- {_marked(item)}")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _pipes(found: Table) -> Iterator[str]:
-    yield pipes_row(found.head)
-    yield "| " + " | ".join(["---"] * len(found.head)) + " |"
-    yield from map(pipes_row, found.rows)
+def _pipes(table: Table) -> Iterator[str]:
+    yield pipes_row(table.head)
+    yield "| " + " | ".join(["---"] * len(table.head)) + " |"
+    yield from map(pipes_row, table.rows)
 
 
 def pipes_row(row: Iterable[str]) -> str:
-    """A row of a table in Markdown."""
+    """Return a row of a table in Markdown."""
     return f"| {' | '.join(map(_marked, row))} |"
 
 
-def _marked(found: str) -> str:
-    # In a table a bar ends a cell, in code too.
-    pieces = pieces_of(found)
+def _marked(phrase: str) -> str:
+    # A bar ends a cell of a table, even within code.
+    pieces = pieces_of(phrase)
     bar = r"\|"
     return "".join(f"`{x.replace('|', bar)}`" if isinstance(x, Formula | CodeText) else plain_text(x) for x in pieces)
 
 
 def plain_text(text: str) -> str:
-    """Plain text on a line, without a meaning to Markdown."""
+    """Return plain text on one line, with the characters that Markdown interprets escaped."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

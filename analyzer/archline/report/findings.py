@@ -1,4 +1,4 @@
-"""The findings of `archline check`: a level, a rule, a message and a place, without those that are ignored."""
+"""Represent the findings of `archline check`: a level, a rule, a message and a place; some are ignored."""
 
 from __future__ import annotations
 
@@ -39,17 +39,17 @@ OF_ENTRIES = {
     (NEVER_SET.code, WARNING): ("output is not set", "outputs are not set"),
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
-"""Those that are about no claim, by code and level, in words: one, and several."""
+"""Findings that are not about a claim, by code and level, in words: singular and plural."""
 OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 
 
 @record
 class CheckFinding:
-    """What a check found. The place may be a path alone, or none; `algorithm` is empty for what is not in one.
+    """A finding of a check. The place may be a path alone, or empty; `algorithm` is empty outside of algorithms.
 
     `claim` is what fails or is not decided, or the `out` of a header that no run keeps. Findings without a claim have a
     `key` that distinguishes them from others of their code and algorithm and does not depend on the wording of the
-    message. Errors fail the check, warnings do where it is strict, notes never.
+    message. Errors fail the check, warnings do if it is strict, notes never.
     """
 
     code: str
@@ -63,24 +63,24 @@ class CheckFinding:
 
     @property
     def path(self) -> str:
-        """The file; empty where there is none."""
+        """The path of the file; empty without a file."""
         return self.place.path
 
     @property
     def line(self) -> int | None:
-        """The line; None where none is known."""
+        """The line; None if it is unknown."""
         return self.place.line or None
 
     @property
     def about(self) -> tuple[str, ...]:
-        """What an entry of a baseline that takes it over has in common with it."""
+        """The identity that it shares with an entry of a baseline that accepts it."""
         return self.code, self.path, self.algorithm, self.claim
 
 
 def finding(
     code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
 ) -> CheckFinding:
-    """A finding that can be selected and ignored."""
+    """Make a finding that can be selected and ignored."""
     level, rule = RULES[code]
     return CheckFinding(
         code, level, rule.title, f"{algorithm}: {message}" if algorithm else message, place, algorithm, claim, key
@@ -88,7 +88,7 @@ def finding(
 
 
 def of_diagnostic(problem: Diagnostic) -> CheckFinding:
-    """What is wrong with a program as a finding."""
+    """Return the finding of a diagnostic of a program."""
     message = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
     if (span := problem.span) is None:
         place, key = SourcePlace(relative(problem.path or ""), problem.line or 0), ""
@@ -99,12 +99,12 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """The warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
+    """Return the warnings about outputs of an algorithm; comments in the program are `heeded` or not."""
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
-    found = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
+    unset = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
         finding(warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim)
-        for claim, warning, span in found
+        for claim, warning, span in unset
         if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)
     )
 
@@ -114,12 +114,12 @@ ON_HEADER = "move it to the header of the algorithm"
 
 @record
 class CheckReport:
-    """What `archline check` found: targets, and the diagnostics of those that cannot be checked.
+    """The result of `archline check`: targets, and the diagnostics of targets that cannot be checked.
 
-    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings of a
-    code that starts with one of `select` are made, but for those of `ignore`. `changes` and what is `accepted`
-    are those of a baseline, if one was `compared`. Tools name files by their path from `root`. Text shows what does not
-    hold alone where it is `quiet`, and all that holds, however much, where it is `verbose`.
+    `strict`: warnings fail the check, too; `certificates`: the proofs of growth that holds are shown. Findings are
+    made if their code starts with one of `select`, but not with one of `ignore`. `changes` and the `accepted` entries
+    are from a baseline, if one was `compared`. Tools name files by their path from `root`. Text omits claims that
+    hold if it is `quiet`, and lists every claim, whatever their number, if it is `verbose`.
     """
 
     targets: tuple[CheckView, ...]
@@ -141,70 +141,70 @@ class CheckReport:
         return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
 
     def selected(self, code: str) -> bool:
-        """Whether findings of a code are made."""
+        """Test whether findings of a code are made."""
         return code.startswith(self.select) and not code.startswith(self.ignore)
 
     @cached_property
     def findings(self) -> tuple[CheckFinding, ...]:
-        """Those of claims, runs that stop, a baseline, comments, and targets that cannot be checked, in that order."""
-        counted = [each for each in self._made if each not in self.ignored]
+        """Findings of claims, stopped runs, a baseline, comments, and targets that cannot be checked, in that order."""
+        counted = [finding_made for finding_made in self._made if finding_made not in self.ignored]
         unneeded = self._unneeded() if self.selected(rules.UNNEEDED.code) else ()
         return (*counted, *unneeded, *map(of_diagnostic, self.problems))
 
     @cached_property
     def ignored(self) -> frozenset[CheckFinding]:
-        """Those that are not selected, or that a comment or the baseline ignores."""
-        taken = {each.about for each in self.accepted}
+        """Findings that are not selected, or that a comment or the baseline ignores."""
+        accepted = {entry.about for entry in self.accepted}
         return frozenset(
-            each
-            for each in self._made
-            if each.code in RULES
+            result
+            for result in self._made
+            if result.code in RULES
             and (
-                not self.selected(each.code)
-                or each.about in taken
-                or any(_comment_covers(view, comment, each) for view in self.targets for comment in view.suppressions)
+                not self.selected(result.code)
+                or result.about in accepted
+                or any(_comment_covers(view, comment, result) for view in self.targets for comment in view.suppressions)
             )
         )
 
     @property
     def failing(self) -> list[CheckFinding]:
-        """Those for which the check fails."""
-        return [each for each in self.findings if each.level == ERROR or (self.strict and each.level == WARNING)]
+        """Findings for which the check fails."""
+        return [item for item in self.findings if item.level == ERROR or (self.strict and item.level == WARNING)]
 
     def of(self, contract: Contract) -> tuple[str, bool]:
-        """The code of the finding at a claim, empty where there is none, and whether it is ignored."""
+        """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""
         return self._of_claims.get((contract.place, contract.text), ("", False))
 
     @cached_property
     def _of_claims(self) -> Mapping[tuple[SourcePlace, str], tuple[str, bool]]:
-        return {(each.place, each.claim): (each.code, each in self.ignored) for each in self._made if each.claim}
+        return {(item.place, item.claim): (item.code, item in self.ignored) for item in self._made if item.claim}
 
     @cached_property
     def _made(self) -> tuple[CheckFinding, ...]:
-        """All that can be ignored, and notes."""
-        found: list[CheckFinding] = []
+        """All findings that can be ignored, and notes."""
+        result: list[CheckFinding] = []
         for view in self.targets:
-            for name, contracts in (*((each.name, each.contracts) for each in view.algorithms), ("", view.claims)):
-                found += (_of_contract(name, each) for each in contracts if each.outcome in OUTCOMES)
-            found += [warning for group in view.algorithms for warning in group.warnings]
-            for name, stop in ((each.name, each.stop) for each in view.algorithms):
+            for name, contracts in (*((group.name, group.contracts) for group in view.algorithms), ("", view.claims)):
+                result += (_of_contract(name, claim) for claim in contracts if claim.outcome in OUTCOMES)
+            result += [warning for group in view.algorithms for warning in group.warnings]
+            for name, stop in ((group.name, group.stop) for group in view.algorithms):
                 if stop is not None:
                     message = f"{name}: {stop.text}"
-                    found.append(
+                    result.append(
                         CheckFinding(stop.code, NOTE, stop.title, message, stop.place, name, stop.text, stop.code)
                     )
-        return (*found, *self.changes)
+        return (*result, *self.changes)
 
     def _unneeded(self) -> Iterator[CheckFinding]:
-        """Comments and entries that ignore none of the findings."""
+        """Yield findings for comments and entries that ignore none of the findings."""
         for view in self.targets:
             for comment in view.suppressions:
                 if reason := self._reason(view, comment):
                     place = SourcePlace(view.path, comment.line, comment.column, comment.line, comment.column + 1)
                     yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes))
-        names, found = {each.path for each in self.targets}, {each.about for each in self._made}
+        names, needed = ({view.path for view in self.targets}, {item.about for item in self._made})
         for entry in self.accepted:
-            if entry.path in names and entry.about not in found:
+            if entry.path in names and entry.about not in needed:
                 message = (
                     f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not found: remove the entry"
                 )
@@ -212,28 +212,28 @@ class CheckReport:
                 yield finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
 
     def _reason(self, view: CheckView, comment: Suppression) -> str:
-        """Why nothing needs a comment, and what to do about it; empty where something does."""
+        """Return the reason that a comment is unneeded, and advice; empty if it is needed."""
         if comment.alone:
             place = ON_HEADER if NEVER_SET.code in comment.codes else "put it on the line of the claim"
             return f"a comment on its own line suppresses nothing: {place}"
-        known = set(RULES) - {rules.UNNEEDED.code}
+        codes = set(RULES) - {rules.UNNEEDED.code}
         if not comment.codes:
             return f"the comment names no code, such as {rules.NOT_DECIDED.code}: remove the comment"
         for code in comment.codes:
-            if code not in known:
-                near = did_you_mean(code, sorted(known))
+            if code not in codes:
+                near = did_you_mean(code, sorted(codes))
                 return f"`{code}` is not the code of a finding that a comment ignores: {near or 'remove the comment'}"
-            # Those about a baseline count only where there is one.
+            # Codes of a baseline count only if one was compared.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
-            if judged and not any(_comment_covers(view, comment, each) for each in self._made if each.code == code):
+            if judged and not any(_comment_covers(view, comment, item) for item in self._made if item.code == code):
                 advice = ON_HEADER if code == NEVER_SET.code and not comment.algorithm else "remove the comment"
                 return f"no {code} is found here: {advice}"
         return ""
 
 
-def _comment_covers(view: CheckView, comment: Suppression, found: CheckFinding) -> bool:
-    """Whether a comment in a file ignores a finding."""
-    return view.path == found.place.path and comment.covers(found.code, found.algorithm, found.place.line)
+def _comment_covers(view: CheckView, comment: Suppression, problem: CheckFinding) -> bool:
+    """Test whether a comment in a file ignores a finding."""
+    return view.path == problem.place.path and comment.covers(problem.code, problem.algorithm, problem.place.line)
 
 
 def _of_contract(algorithm: str, contract: Contract) -> CheckFinding:
@@ -241,11 +241,11 @@ def _of_contract(algorithm: str, contract: Contract) -> CheckFinding:
     return finding(OUTCOMES[contract.outcome], message, contract.place, algorithm, contract.text)
 
 
-def contracts(found: Sequence[Contract]) -> list[list[str]]:
-    """Rows of each `ensures` with its outcome, and why it fails or is not decided."""
+def contracts(claims: Sequence[Contract]) -> list[list[str]]:
+    """Return rows of each `ensures` with its outcome, and the reason if it fails or is not decided."""
     rows: list[list[str]] = []
-    for each in found:
-        rows += [[each.outcome, each.text], *(["", line] for line in reasons(each))]
+    for claim in claims:
+        rows += [[claim.outcome, claim.text], *(["", line] for line in reasons(claim))]
     return rows
 
 
@@ -254,29 +254,29 @@ _OUTCOMES = {
 }  # fmt: skip
 
 
-def tally(found: Iterable[Contract]) -> str:
-    """`4 claims hold, 1 fails`; empty for no claims."""
-    counts = Counter(each.outcome for each in found)
-    parts = [(count, said[count > 1]) for each, said in _OUTCOMES.items() if (count := counts[each])]
+def tally(claims: Iterable[Contract]) -> str:
+    """Return `4 claims hold, 1 fails`; empty for no claims."""
+    counts = Counter(claim.outcome for claim in claims)
+    parts = [(count, verbs[count > 1]) for outcome, verbs in _OUTCOMES.items() if (count := counts[outcome])]
     nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
     return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
 
 
 MAX_DERIVED = 180
-"""Characters of a bound that are shown next to a claim; of longer ones the first terms, those of the highest degree."""
+"""Characters of a bound shown next to a claim; of a longer bound the first terms are shown, of the highest degree."""
 AT_MOST = ", at most "
 
 
 def reasons(contract: Contract) -> list[str]:
-    """Why a contract fails or is not decided, and the guard under which it holds."""
+    """Return the reason that a contract fails or is not decided, and the guard under which it holds."""
     assuming = [f"assuming {', '.join(contract.assumptions)}"] if contract.assumptions else []
     if contract.outcome not in ("fails", "unknown"):
         return assuming
     at = f"at {point_text(contract.point)}: " if contract.point else ""
     bounds = contract.derived.split("\n")
-    shown = [AT_MOST.join(cut_terms(each, MAX_DERIVED) for each in line.split(AT_MOST)) for line in bounds]
-    # Of several costs each says which it is.
-    lines = shown if len(shown) > 1 else [f"derived: {each}" for each in shown if each]
+    shown = [AT_MOST.join(cut_terms(cost, MAX_DERIVED) for cost in line.split(AT_MOST)) for line in bounds]
+    # With several costs each line names its cost.
+    lines = shown if len(shown) > 1 else [f"derived: {cost}" for cost in shown if cost]
     lines.append(at + contract.reason)
     if contract.suggestion:
         lines.append(f"it fails only where {contract.fails_where}; proved to hold: {contract.suggestion}")

@@ -1,4 +1,4 @@
-"""Answers about growth order, as text and as JSON; docs/explanation/growth.md describes both."""
+"""Render answers about growth order as text and as JSON; docs/explanation/growth.md describes both."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _HEADS = {True: "holds", False: "fails", None: "unknown"}
 
 @record
 class Order:
-    """Whether a relation between the orders of f and g holds: True, False, or None where it is not decided.
+    """Whether a relation between the orders of f and g holds: True, False, or None if it is not decided.
 
-    `order` is the answer to `compare`: equal, smaller, larger, incomparable or unknown; `holds` is True where one is
-    found. `upper` is the verdict on f = O(g), `lower` that on g = O(f), as far as they were asked for.
+    `order` is the answer to `compare`: equal, smaller, larger, incomparable or unknown; `holds` is then True if an
+    order is proved. `upper` is the verdict on f = O(g), `lower` that on g = O(f), each None if it was not asked for.
     """
 
     f: str
@@ -42,50 +42,54 @@ class Order:
         """Whether every verdict has a certificate or counterexample that was checked and accepted; None: not asked."""
         if self.checks is None:
             return None
-        given = [each for each in (self.upper, self.lower) if each is not None]
-        return len(self.checks) == len(given) and all(each.accepted for each in self.checks.values())
+        verdicts = [verdict for verdict in (self.upper, self.lower) if verdict is not None]
+        return len(self.checks) == len(verdicts) and all(check.accepted for check in self.checks.values())
 
     @property
     def verdicts(self) -> Mapping[str, Verdict]:
         """The verdicts that were asked for, by direction."""
         both = {UPPER: self.upper, LOWER: self.lower}
-        return {name: each for name, each in both.items() if each is not None}
+        return {name: verdict for name, verdict in both.items() if verdict is not None}
 
     @property
     def document(self) -> dict[str, Any]:
         """The answer as JSON has it, with certificate or counterexample."""
-        found: dict[str, Any] = {"version": VERSION, "f": self.f, "g": self.g, "where": list(self.where)}
-        found |= {"relation": self.relation, "holds": self.holds}
+        result: dict[str, Any] = {"version": VERSION, "f": self.f, "g": self.g, "where": list(self.where)}
+        result |= {"relation": self.relation, "holds": self.holds}
         if self.order is not None:
-            found["order"] = self.order
-        known = self.verdicts.items()
-        found |= self._joined("certificate", {n: each.certificate for n, each in known if isinstance(each, Proved)})
-        refuted = {name: each.counterexample for name, each in known if isinstance(each, Refuted)}
-        found |= self._joined("counterexample", refuted)
-        found |= self._joined("reason", {name: each.reason for name, each in known if isinstance(each, Undecided)})
+            result["order"] = self.order
+        verdicts = self.verdicts.items()
+        result |= self._joined(
+            "certificate", {n: proof.certificate for n, proof in verdicts if isinstance(proof, Proved)}
+        )
+        refuted = {name: verdict.counterexample for name, verdict in verdicts if isinstance(verdict, Refuted)}
+        result |= self._joined("counterexample", refuted)
+        result |= self._joined(
+            "reason", {name: verdict.reason for name, verdict in verdicts if isinstance(verdict, Undecided)}
+        )
         if self.verified is not None:
-            found["verified"] = self.verified
-            rejected = {name: str(each) for name, each in (self.checks or {}).items() if not each.accepted}
-            found |= self._joined("rejected", rejected)
-        return found
+            result["verified"] = self.verified
+            rejected = {name: str(check) for name, check in (self.checks or {}).items() if not check.accepted}
+            result |= self._joined("rejected", rejected)
+        return result
 
-    def _joined(self, key: str, found: Mapping[str, Any]) -> dict[str, Any]:
-        """With one direction asked for, its own; else those of both directions, by name."""
-        if not found:
+    def _joined(self, key: str, by_direction: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the value of the one direction that was asked for; else those of both directions, by name."""
+        if not by_direction:
             return {}
-        return {key: next(iter(found.values())) if len(self.verdicts) == 1 else dict(found)}
+        return {key: next(iter(by_direction.values())) if len(self.verdicts) == 1 else dict(by_direction)}
 
     def explain(self, width: int | None = None) -> str:
-        """The answer as text, with its proof or counterexample."""
+        """Return the answer as text, with its proof or counterexample."""
         return self._text(width or terminal_width(), explain=True)
 
     def __str__(self) -> str:
         return self._text(terminal_width(), explain=False)
 
     def _text(self, width: int, *, explain: bool) -> str:
-        """The outcome, the counterexamples, and with `explain` the proofs."""
+        """Return the outcome, the counterexamples, and with `explain` the proofs."""
         head = [f"{_HEADS[self.holds]}: {self._claim}", *(["where " + ", ".join(self.where)] if self.where else [])]
-        verdicts = (_verdict(*self._sides(name), each, explain=explain) for name, each in self.verdicts.items())
+        verdicts = (_verdict(*self._sides(name), verdict, explain=explain) for name, verdict in self.verdicts.items())
         checks: list[str] = []
         for direction, checked in (self.checks or {}).items():
             kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
@@ -125,52 +129,52 @@ def _verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Par
 
 
 # Counterexamples
-def _counterexample(f: str, g: str, found: Mapping[str, Any]) -> Iterator[Part]:
-    if found["kind"] == "point":
-        at = ", ".join(f"{name} = {value}" for name, value in found["at"].items())
-        yield f"at {at}, {f} is {found['f']}, and {g} is {found['g']}"
+def _counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterator[Part]:
+    if counterexample["kind"] == "point":
+        at = ", ".join(f"{name} = {value}" for name, value in counterexample["at"].items())
+        yield f"at {at}, {f} is {counterexample['f']}, and {g} is {counterexample['g']}"
         return
-    curve = ", ".join(f"{name} = {value}" for name, value in found["curve"].items())
-    yield f"along {curve}, the quotient of {f} by {g} grows like {found['ratio']}"
-    samples = found["samples"]
+    curve = ", ".join(f"{name} = {value}" for name, value in counterexample["curve"].items())
+    yield f"along {curve}, the quotient of {f} by {g} grows like {counterexample['ratio']}"
+    samples = counterexample["samples"]
     if samples:
         names = list(samples[0]["at"])
         rows = [[*names, "f", "g", "f/g"]]
-        rows += [[*(each["at"][name] for name in names), each["f"], each["g"], each["ratio"]] for each in samples]
+        rows += [[*(row["at"][name] for name in names), row["f"], row["g"], row["ratio"]] for row in samples]
         yield ""
         yield Columns(rows, range(len(names) + 3))
 
 
 # Proofs
-def proof_text(found: Mapping[str, Any]) -> Iterator[Part]:
-    """What a certificate proves, and how."""
-    facts = f" where {', '.join(found['facts'])}" if found["facts"] else ""
-    yield f"{found['f']} is O({found['g']}){facts}:"
-    yield Indented(_proof(found))
+def proof_text(certificate: Mapping[str, Any]) -> Iterator[Part]:
+    """Yield the statement of a certificate, and its proof."""
+    facts = f" where {', '.join(certificate['facts'])}" if certificate["facts"] else ""
+    yield f"{certificate['f']} is O({certificate['g']}){facts}:"
+    yield Indented(_proof(certificate))
 
 
-def _proof(found: Mapping[str, Any]) -> Iterator[Part]:
-    if "multiple" in found:
-        times, of = found["multiple"], found["g"]
-        yield f"{found['f']} = " + (of if times == "1" else f"{times}*({of})")
-    for each in found["differences"]:
-        yield from _difference(each)
-    for bound in found["bounds"]:
+def _proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
+    if "multiple" in certificate:
+        times, of = certificate["multiple"], certificate["g"]
+        yield f"{certificate['f']} = " + (of if times == "1" else f"{times}*({of})")
+    for step in certificate["differences"]:
+        yield from _difference(step)
+    for bound in certificate["bounds"]:
         left = _among("min", bound["smallest_of"])
         right = _among("max", bound["largest_of"])
         yield f"{left} <= C*{right}"
-        yield Indented(_steps(bound["proof"], found["facts"]))
+        yield Indented(_steps(bound["proof"], certificate["facts"]))
 
 
 def _among(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
-    texts = [monomial(each) for each in monomials]
+    texts = [monomial(powers) for powers in monomials]
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
 
 
 def _steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     if "split" in proof:
         for case in proof["cases"]:
-            assumed = ", ".join(_inequality(each, "") for each in case["assume"])
+            assumed = ", ".join(_inequality(inequality, "") for inequality in case["assume"])
             yield f"if {assumed}:"
             yield Indented(_steps(case["proof"], facts))
         return
@@ -198,9 +202,9 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
         "order of logs": "in the order of what they are of",
     }.get(because["rule"]) or f"as {facts[because['fact']]}"
     yield f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
-    for each in use.get("uses", ()):
-        if each["because"]["rule"] != "size":
-            yield Indented(_reasons(each, facts))
+    for inner in use.get("uses", ()):
+        if inner["because"]["rule"] != "size":
+            yield Indented(_reasons(inner, facts))
 
 
 def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
@@ -209,7 +213,7 @@ def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
 
 
 def _quotient(use: Mapping[str, Any]) -> str:
-    """(small/large)^times."""
+    """Return (small/large)^times."""
     small, large = monomial(use["small"]), monomial(use["large"])
     below = f"({large})" if set("*/^") & set(large) else large
     return f"({small}/{below})" + ("" if use["times"] == "1" else f"^{_exponent(use['times'])}")
@@ -217,16 +221,16 @@ def _quotient(use: Mapping[str, Any]) -> str:
 
 def _weighted(pairs: Sequence[Sequence[Any]]) -> str:
     texts = []
-    for each, weight in pairs:
-        base = monomial(each)
+    for powers, weight in pairs:
+        base = monomial(powers)
         texts.append(base if weight == "1" else f"({base})^{_exponent(weight)}")
     return "*".join(texts)
 
 
 def monomial(powers: Mapping[str, str]) -> str:
-    """A monomial of a certificate in the language's syntax."""
+    """Return a monomial of a certificate in the language's syntax."""
     ordered = sorted(powers.items(), key=lambda pair: pair[0].startswith("log2("))
-    # Of a sum as a power, such as -1 + log2(3), the sign does not show.
+    # The sign of a sum as a power, such as -1 + log2(3), is not decided by its first character.
     divides = {atom for atom, power in ordered if power.startswith("-") and " " not in power}
     above = [_power(atom, power) for atom, power in ordered if atom not in divides]
     below = [_power(atom, power[1:]) for atom, power in ordered if atom in divides]
@@ -248,24 +252,24 @@ def _exponent(text: str) -> str:
 
 
 def _difference(step: Mapping[str, Any]) -> Iterator[Part]:
-    kept = " + ".join(monomial(each) for each in step["keeps"])
+    share = " + ".join(monomial(powers) for powers in step["keeps"])
     if len(step["keeps"]) > 1:
-        kept = f"({kept})"
-    yield f"{step['of']} >= " + (f"c*{kept}" if kept else "0")
-    if "least" in step and kept:
+        share = f"({share})"
+    yield f"{step['of']} >= " + (f"c*{share}" if share else "0")
+    if "least" in step and share:
         yield f"  as no coefficient of {_gap(step)} is negative"
         yield f"  in powers of {', '.join(map(_excess, step['least']))}"
-    for each in step.get("covers", ()):
-        amount = Fraction(each["amount"])
-        small = _multiple(amount, monomial(each["term"]))
-        large = _multiple(amount * Fraction(each["factor"]), monomial(each["into"]))
+    for cover in step.get("covers", ()):
+        amount = Fraction(cover["amount"])
+        small = _multiple(amount, monomial(cover["term"]))
+        large = _multiple(amount * Fraction(cover["factor"]), monomial(cover["into"]))
         yield f"  {small} <= {large}"
 
 
 def _gap(step: Mapping[str, Any]) -> str:
-    """What is never negative: the difference without the share that is kept of it."""
-    kept = " + ".join(monomial(each) for each in step["keeps"])
-    return f"{step['of']} - {_multiple(Fraction(step['share']), f'({kept})' if len(step['keeps']) > 1 else kept)}"
+    """Return the difference without the share of it that is kept, which is never negative."""
+    share = " + ".join(monomial(powers) for powers in step["keeps"])
+    return f"{step['of']} - {_multiple(Fraction(step['share']), f'({share})' if len(step['keeps']) > 1 else share)}"
 
 
 def _excess(bound: Mapping[str, Any]) -> str:

@@ -27,14 +27,14 @@ _RELATIONS = {
 _NO_PRECEDENCE, _LOWEST_PRECEDENCE, _SUM, _PRODUCT, _POWER = range(5)
 
 
-def formula(found: Formula) -> str:
-    """A formula behind its relation, if it has one."""
-    before = [_RELATIONS.get(each) or _name(each) for each in found.relation.split()]
-    return "".join(each if each.endswith(",") else f"{each} " for each in before) + expression(found.tree)
+def formula(marked: Formula) -> str:
+    """Render a formula with its relation, if it has one."""
+    before = [_RELATIONS.get(word) or _name(word) for word in marked.relation.split()]
+    return "".join(word if word.endswith(",") else f"{word} " for word in before) + expression(marked.tree)
 
 
 def expression(expr: s.Fact) -> str:
-    """An expression, a fact, or the growth `Theta(...)`, without dollars."""
+    """Render an expression, a fact, or the growth `Theta(...)`, without dollars."""
     parts: list[str] = []
     while isinstance(expr, s.Binary) and expr.op in ("+", "-"):
         parts += [_render(expr.right, _PRODUCT), expr.op]
@@ -47,13 +47,13 @@ def _name(text: str) -> str:
 
 
 def _render(expr: s.Fact, least: int) -> str:
-    """An expression in parentheses if it binds less than `least`."""
+    """Render an expression, in parentheses if its operator binds less than `least`."""
     text, strength = _bare(expr)
     return text if strength >= least else rf"\left({text}\right)"
 
 
 def _without_sign(expr: s.Expr) -> s.Expr | None:
-    """A product or quotient whose first factor is negated, without that sign; None where there is none."""
+    """Return a product or quotient with a negated first factor without that sign; None for other expressions."""
     match expr:
         case s.Unary(op="-", operand=operand):
             return operand
@@ -84,12 +84,12 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
         case s.Binary(op="^", left=left, right=right):
             base = _render(left, _POWER)
             if isinstance(left, s.Binary) and left.op == "/":
-                # An exponent behind a fraction would be that of its numerator to the eye.
+                # An exponent after a fraction would look like one of its numerator.
                 base = rf"\left({base}\right)"
             simple = isinstance(left, s.Name | s.Integer)
             return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
         case s.Binary(op="%", left=left, right=right):
-            # Brackets say how far it reaches, wherever something stands next to it.
+            # Brackets show its extent next to any operator.
             return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _LOWEST_PRECEDENCE
         case s.Binary(op="+" | "-" as op, left=left, right=right):
             return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
@@ -105,7 +105,7 @@ def _bare(expr: s.Fact) -> tuple[str, int]:
         case s.Call(function="sqrt", arguments=(argument,)):
             return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
-            inner = ", ".join(_render(each, _LOWEST_PRECEDENCE) for each in arguments)
+            inner = ", ".join(_render(argument, _LOWEST_PRECEDENCE) for argument in arguments)
             if function in _BRACKETS:
                 opening, closing = _BRACKETS[function]
                 return rf"\left{opening}{inner}\right{closing.strip()}", _POWER
@@ -127,8 +127,8 @@ def _starts_with_digit(expr: s.Expr) -> bool:
 
 
 def display_text(text: str) -> str:
-    """Text with formulas, within a display."""
-    return " ".join(_piece(each) for each in pieces_of(text))
+    """Render text with formulas, within a display."""
+    return " ".join(_piece(piece) for piece in pieces_of(text))
 
 
 def _piece(text: str) -> str:
@@ -138,5 +138,5 @@ def _piece(text: str) -> str:
 
 
 def escape_text(text: str) -> str:
-    """Plain text with the characters that LaTeX gives a meaning escaped."""
+    """Escape the characters of plain text that LaTeX interprets."""
     return "".join(_ESCAPES.get(character, character) for character in text)

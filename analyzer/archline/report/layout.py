@@ -15,15 +15,15 @@ MIN_COLUMN = 24
 
 
 def terminal_width() -> int:
-    """The width to fill: the terminal's (or COLUMNS), within reason."""
+    """Return the width to fill: the terminal's (or COLUMNS), between MIN_WIDTH and MAX_WIDTH."""
     return max(MIN_WIDTH, min(MAX_WIDTH, shutil.get_terminal_size((100, 24)).columns))
 
 
 def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
     """Break a long expression or sentence at spaces; lines after the first are indented.
 
-    A term stays whole, and its sign with it, where that fits a line. One that does not is broken inside its brackets,
-    or behind `*`, `/` or `,`; what has no such place stands whole on a longer line.
+    A term stays on one line together with its sign if it fits. A longer one is broken inside its brackets, or after
+    `*`, `/` or `,`; without such a place it makes a longer line.
     """
     if len(text) <= width:
         return [text]
@@ -39,7 +39,7 @@ def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
 
 
 def _pieces(text: str, width: int, depth: int = 0) -> Iterator[str]:
-    """The words of a text, no longer than `width` where that can be had, each sign with the word behind it."""
+    """Yield the words of a text, no longer than `width` if possible, each sign with the word after it."""
     sign = ""
     for word in split_outside(text, depth):
         if word in ("+", "-"):
@@ -55,7 +55,7 @@ def _pieces(text: str, width: int, depth: int = 0) -> Iterator[str]:
 
 
 def split_outside(text: str, depth: int = 0) -> list[str]:
-    """The words of a text, cut at spaces inside at most `depth` brackets."""
+    """Split a text into words, at spaces inside at most `depth` brackets."""
     words = [""]
     level = 0
     for character in text:
@@ -84,19 +84,19 @@ def _broken(piece: str, width: int) -> Iterator[str]:
 
 
 def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = frozenset()) -> list[str]:
-    """Columns in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
+    """Lay out rows in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
 
-    Where even narrow columns do not fit, the table is wider.
+    A table whose columns have reached the minimum width may be wider.
     """
     widths = _widths(rows, width)
     lines: list[str] = []
     for row in rows:
-        cells = [wrap(cell, each) for cell, each in zip(row, widths, strict=True)]
+        cells = [wrap(cell, column_width) for cell, column_width in zip(row, widths, strict=True)]
         for number in range(max(len(cell) for cell in cells)):
             parts = [cell[number] if number < len(cell) else "" for cell in cells]
             placed = [
-                part.rjust(each) if index in right else part.ljust(each)
-                for index, (part, each) in enumerate(zip(parts, widths, strict=True))
+                part.rjust(column_width) if index in right else part.ljust(column_width)
+                for index, (part, column_width) in enumerate(zip(parts, widths, strict=True))
             ]
             lines.append((" " * GAP).join(placed).rstrip())
     return lines
@@ -107,8 +107,8 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     room = width - GAP * (len(widths) - 1)
     while sum(widths) > room:
         widest = max(range(len(widths)), key=lambda index: widths[index])
-        # Level the widest column with the next one at most, so that several wide ones share the shortage.
-        second = max((each for each in widths if each < widths[widest]), default=MIN_COLUMN)
+        # Narrow the widest column to the next one at most, so that several wide columns share the shortage.
+        second = max((column for column in widths if column < widths[widest]), default=MIN_COLUMN)
         target = max(MIN_COLUMN, room - (sum(widths) - widths[widest]), second)
         if target >= widths[widest]:
             break
@@ -117,7 +117,7 @@ def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
 
 
 def indented(lines: Sequence[str], by: int = 2) -> list[str]:
-    """The lines moved right."""
+    """Indent the lines by some spaces."""
     return [" " * by + line if line else line for line in lines]
 
 
@@ -131,34 +131,34 @@ class Columns:
 
 @record
 class Indented:
-    """Parts of a page that are moved right."""
+    """Parts of a page that are indented."""
 
     parts: Iterable[Part]
 
 
 Part: TypeAlias = "str | Columns | Indented | Sequence[str]"
-"""A sentence, rows, what is moved right, or lines that fit."""
+"""A sentence, rows, indented parts, or lines that fit."""
 
 
 def page(width: int, head: str | Iterable[Part], *blocks: Iterable[Part]) -> str:
-    """A head, and blocks below it, each behind an empty line and moved right; empty ones are left out."""
+    """Return a head, and the indented blocks below it, each after an empty line; empty blocks are left out."""
     lines = block_lines([head] if isinstance(head, str) else head, width)
-    for shown in filter(None, (block_lines(each, width - 2) for each in blocks)):
+    for shown in filter(None, (block_lines(block, width - 2) for block in blocks)):
         lines += ["", *indented(shown)]
     return "\n".join(lines) + "\n"
 
 
 def block_lines(parts: Iterable[Part], width: int) -> list[str]:
-    """The lines of a block: its parts below each other."""
+    """Return the lines of a block: its parts in sequence."""
     lines: list[str] = []
-    for each in parts:
-        match each:
+    for part in parts:
+        match part:
             case str():
-                lines += wrap(each, width)
+                lines += wrap(part, width)
             case Columns(rows=rows):
-                lines += table(rows, width, right=frozenset(each.right)) if rows else []
+                lines += table(rows, width, right=frozenset(part.right)) if rows else []
             case Indented(parts=inside):
                 lines += indented(block_lines(inside, width - 2))
             case _:
-                lines += each
+                lines += part
     return lines

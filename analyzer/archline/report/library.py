@@ -1,4 +1,4 @@
-"""Lists of algorithms: text, and JSON."""
+"""Render lists of algorithms as text and JSON."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")
 
 @record
 class LibraryEntry:
-    """An algorithm, of which the header is known, and the module or file it is in."""
+    """The header of an algorithm, and the module or file that it is in."""
 
     module: str
     algorithm: s.Algorithm
@@ -35,13 +35,13 @@ class LibraryEntry:
 
     @property
     def target(self) -> str:
-        """What commands call it."""
+        """The name that commands call it by."""
         return f"{self.module}::{self.name}"
 
     @property
     def parameters(self) -> list[str]:
         """Its parameters as they are declared."""
-        return [format_parameter(each) for each in self.algorithm.parameters]
+        return [format_parameter(parameter) for parameter in self.algorithm.parameters]
 
     @property
     def summary(self) -> str:
@@ -49,46 +49,46 @@ class LibraryEntry:
         return _NEXT_SENTENCE.split(self.algorithm.doc or "")[0]
 
 
-def text(found: Sequence[LibraryEntry], width: int) -> str:
-    """A block a module: each algorithm with its parameters, and below them what it does."""
+def text(entries: Sequence[LibraryEntry], width: int) -> str:
+    """Return a block for each module: each algorithm with its parameters, and below them its summary."""
     blocks = [
-        [module, *(line for each in group for line in _entry_lines(each, width))]
-        for module, group in groupby(found, key=lambda each: each.module)
+        [module, *(line for entry in group for line in _entry_lines(entry, width))]
+        for module, group in groupby(entries, key=lambda each: each.module)
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
 
 
-def _entry_lines(found: LibraryEntry, width: int) -> Iterator[str]:
-    """`  name(parameters)`, parameters broken between each other, and the summary."""
-    line = f"  {found.name}("
+def _entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
+    """Yield `  name(parameters)`, broken between parameters, and the summary."""
+    line = f"  {entry.name}("
     margin = " " * min(len(line), width // 2)
-    last = len(found.parameters) - 1
-    for index, each in enumerate(found.parameters):
-        piece = f"{each}{',' if index < last else ')'}"
+    last = len(entry.parameters) - 1
+    for index, parameter in enumerate(entry.parameters):
+        piece = f"{parameter}{',' if index < last else ')'}"
         if index and len(line) + 1 + len(piece) > width:
             yield line
             line = margin + piece
         else:
             line += f"{' ' * bool(index)}{piece}"
-    yield line if found.parameters else f"{line})"
-    yield from indented(wrap(found.summary, width - 6, "") if found.summary else [], 6)
+    yield line if entry.parameters else f"{line})"
+    yield from indented(wrap(entry.summary, width - 6, "") if entry.summary else [], 6)
 
 
-def document(found: Sequence[LibraryEntry]) -> dict[str, Any]:
-    """`archline list`."""
+def document(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
+    """Return the JSON document of `archline list`."""
     keys = "target", "module", "name", "parameters", "summary", "doc=algorithm.doc"
-    return {"version": VERSION, "algorithms": [pick(each, *keys) for each in found]}
+    return {"version": VERSION, "algorithms": [pick(entry, *keys) for entry in entries]}
 
 
 def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
-    """Its parameters, sizes and facts, and what it ensures."""
-    rows = tuple(_parameter(each) for each in algorithm.parameters)
+    """Return the parameters, sizes, facts and `ensures` of an algorithm."""
+    rows = tuple(_parameter(parameter) for parameter in algorithm.parameters)
     sentences: list[str] = []
     if signature.size_names:
         sentences.append(f"sizes: {', '.join(signature.size_names)}")
     if algorithm.where:
         sentences.append(join_phrases("where ", join_with_mark(map(Formula, algorithm.where), ", ")))
-    sentences += [join_phrases("ensures ", contract_text(each)) for each in algorithm.ensures]
+    sentences += [join_phrases("ensures ", contract_text(claim)) for claim in algorithm.ensures]
     place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 

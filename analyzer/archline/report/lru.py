@@ -1,4 +1,4 @@
-"""Exact counts of LRU misses: the distribution of stack distances in sizes, or misses at sizes by number of lines."""
+"""Render exact counts of LRU misses: the distribution of stack distances, or misses at sizes by number of lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from archline.report.documents import Item, Table
 
 
 def items(view: CostView, lru: LruView) -> Iterator[Item]:
-    """Without a point the accesses by distance, at one the misses by number of lines."""
+    """Yield the accesses by distance without a point, and the misses by number of lines at a point."""
     if lru.counts is None:
         place = f" ({lru.place})" if lru.place else ""
         yield f"LRU in {_lines(lru.line)} is unknown: {lru.reason}{place}"
@@ -33,10 +33,10 @@ def _lines(line: int) -> str:
 
 
 def origin(lru: LruView) -> str:
-    """The bound on io, and where it comes from."""
+    """Return the bound on io that follows from LRU, and its source."""
     assert lru.bound is not None
-    found = lru.bound
-    return f"io >= {found.bound}, as LRU fetches {found.misses} into {found.lines} lines (Sleator and Tarjan, 1985)"
+    bound = lru.bound
+    return f"io >= {bound.bound}, as LRU fetches {bound.misses} into {bound.lines} lines (Sleator and Tarjan, 1985)"
 
 
 def _distribution(view: CostView, counts: LruCounts) -> Iterator[Item]:
@@ -58,53 +58,53 @@ def _rows(view: CostView, counts: LruCounts) -> Iterator[tuple[str, Piecewise]]:
     yield "first", counts.first
     for row in sorted(counts.settled, key=lambda row: _size(view, row.distance)):
         yield view.text(row.distance), row.count
-    for each in counts.ranged:
-        reach = "T" if each.scale == 1 else f"T/{each.scale}"
-        yield f">= {view.text(each.least)} + {reach}", each.count
+    for range_ in counts.ranged:
+        reach = "T" if range_.scale == 1 else f"T/{range_.scale}"
+        yield f">= {view.text(range_.least)} + {reach}", range_.count
     for row in counts.open:
         yield f"by iteration: {view.text(row.distance)}", row.count
 
 
 def _size(view: CostView, value: Poly) -> tuple[int, str]:
-    """Short distances first."""
+    """Order distances by their length, constants below 2 first."""
     return (0, "") if value.is_constant and value.constant_term < 2 else (len(value.terms), view.text(value))
 
 
 def condition(view: CostView, piece: Piece) -> str:
-    """Where a piece holds; "" for everywhere."""
+    """Return the condition of a piece; "" for everywhere."""
     if not all(piece.cases):
         return ""
     return join_with_mark(
-        (join_with_mark((_relation(view, each) for each in case), " and ") for case in piece.cases), " or "
+        (join_with_mark((_relation(view, relation) for relation in case), " and ") for case in piece.cases), " or "
     )
 
 
-def _relation(view: CostView, known: Condition) -> Formula:
+def _relation(view: CostView, comparison: Condition) -> Formula:
     """Return the condition value >= 0, or = 0, as a formula with negative terms on the other side."""
-    right = Poly({monomial: -factor for monomial, factor in known.value.terms.items() if factor < 0})
-    left = known.value + right
+    right = Poly({monomial: -factor for monomial, factor in comparison.value.terms.items() if factor < 0})
+    left = comparison.value + right
     if not left or (left.is_constant and not right.is_constant):
-        return Formula(b.binary("=" if known.equal else "<=", view.tree(right), view.tree(left)))
-    return Formula(b.binary("=" if known.equal else ">=", view.tree(left), view.tree(right)))
+        return Formula(b.binary("=" if comparison.equal else "<=", view.tree(right), view.tree(left)))
+    return Formula(b.binary("=" if comparison.equal else ">=", view.tree(left), view.tree(right)))
 
 
 def document(view: CostView, lru: LruView) -> dict[str, Any]:
-    """As JSON."""
-    found: dict[str, Any] = {"line": lru.line}
+    """Return the counts as JSON has them."""
+    result: dict[str, Any] = {"line": lru.line}
     if lru.counts is None:
-        return {**found, "status": "unknown", "reason": lru.reason, "place": lru.place}
-    found["status"] = "exact"
+        return {**result, "status": "unknown", "reason": lru.reason, "place": lru.place}
+    result["status"] = "exact"
     if lru.misses is None:
-        found["distances"] = [
+        result["distances"] = [
             {
                 "distance": distance,
                 "accesses": [{"when": condition(view, piece), "count": view.text(piece.value)} for piece in pieces],
             }
             for distance, pieces in _rows(view, lru.counts)
         ]
-        return found
-    found["accesses"] = str(lru.accesses)
-    found["misses"] = [{"lines": str(lines), "misses": str(misses)} for lines, misses in lru.misses]
+        return result
+    result["accesses"] = str(lru.accesses)
+    result["misses"] = [{"lines": str(lines), "misses": str(misses)} for lines, misses in lru.misses]
     if lru.bound is not None:
-        found["bound"] = {"io": str(lru.bound.bound), "lines": str(lru.bound.lines), "misses": str(lru.bound.misses)}
-    return found
+        result["bound"] = {"io": str(lru.bound.bound), "lines": str(lru.bound.lines), "misses": str(lru.bound.misses)}
+    return result

@@ -1,4 +1,4 @@
-"""Machines, as text and for JSON; machine files, and parameters that are fitted."""
+"""Render the page, the JSON, the machine file and the fitted parameters of a machine."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from archline.report.json import VERSION, pick
 from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
 
 POWER_OF_TEN = re.compile(r"[\d.]+[eE]")
-"""A number as it is written that is shown with a prefix of SI."""
+"""A number as it is written, if it is shown with a prefix of SI."""
 
 
 def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
-    """One line a machine, with the models that it feeds; those that feed none by their names alone."""
-    rows = [[each.name, each.collection, each.title, ", ".join(feasible_models(each, models))] for each in machines]
+    """Return one line a machine, with the models that it feeds; machines that feed none by their names alone."""
+    rows = [
+        [machine.name, machine.collection, machine.title, ", ".join(feasible_models(machine, models))]
+        for machine in machines
+    ]
     shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
     notes = (
         "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives what a "
@@ -36,16 +39,18 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
 
 
 def feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
-    """The models for which the machine has all quantities, given or converted."""
+    """Return the models for which the machine has all quantities, given or converted."""
     return [model.name for model in models if not apply_model(model, machine).missing]
 
 
 def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
-    """Every number of a machine with its kind and source, what each model lacks, and the notes."""
-    sources = list(dict.fromkeys(str(each.source) for each in machine.quantities.values() if str(each.source)))
+    """Return every number of a machine with its kind and source, the quantities that models lack, and the notes."""
+    sources = list(
+        dict.fromkeys(str(quantity.source) for quantity in machine.quantities.values() if str(quantity.source))
+    )
     numbers = {source: f"[{number}]" for number, source in enumerate(sources, 1)}
     rows = [["quantity", "value", "kind", "source", "meaning"]]
-    rows += [_row(each, numbers) for each in machine.quantities.values() if each.name[:2] not in LEVELS]
+    rows += [_row(quantity, numbers) for quantity in machine.quantities.values() if quantity.name[:2] not in LEVELS]
     head = f"{machine.name}: {machine.title}" + (f" ({machine.year})" if machine.year is not None else "")
     levels = _levels(machine, numbers)
     plain = machine.name.partition("@")[0]
@@ -55,77 +60,87 @@ def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
         head,
         [Columns(rows)],
         [Columns(levels)] if len(levels) > 1 else [],
-        ["models", Indented([Columns([_feeds(machine, each) for each in models])])],
-        [["variants: " + ", ".join(f"{plain}@{each}" for each in machine.variants)]] if machine.variants else [],
+        ["models", Indented([Columns([_feeds(machine, model) for model in models])])],
+        [["variants: " + ", ".join(f"{plain}@{variant}" for variant in machine.variants)]] if machine.variants else [],
         ["printed numbers that also follow from others", Indented([Columns(checks)])] if checks else [],
         ["sources", Indented(f"{numbers[source]} {source}" for source in sources)],
         ["notes", Indented(machine.notes)] if machine.notes else [],
     )
 
 
-def _row(each: Quantity, numbers: Mapping[str, str]) -> list[str]:
-    meaning = f"{each.meaning} ({each.scope})" if each.scope else each.meaning
-    return [each.name, _value(each), each.kind, numbers.get(str(each.source), ""), meaning]
+def _row(quantity: Quantity, numbers: Mapping[str, str]) -> list[str]:
+    meaning = f"{quantity.meaning} ({quantity.scope})" if quantity.scope else quantity.meaning
+    return [quantity.name, _value(quantity), quantity.kind, numbers.get(str(quantity.source), ""), meaning]
 
 
-def _value(each: Quantity) -> str:
-    value = each.as_written
-    if each.formula is not None or POWER_OF_TEN.match(value):
-        value = format_si(each.value, "" if each.unit == "1" else each.unit)
+def _value(quantity: Quantity) -> str:
+    value = quantity.as_written
+    if quantity.formula is not None or POWER_OF_TEN.match(value):
+        value = format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
     written = value.partition(" ")[2]
-    if each.formula is not None:
-        value += f" = {each.as_written}"
-    if each.doubling is not None:
-        value += f", {'doubles' if each.doubling > 0 else 'halves'} in {float(abs(each.doubling)):g} years"
-    if each.error is not None:
-        value += f" +- {_margin(each, written)}" + (" (standard error)" if each.kind == "fitted" else "")
+    if quantity.formula is not None:
+        value += f" = {quantity.as_written}"
+    if quantity.doubling is not None:
+        value += f", {'doubles' if quantity.doubling > 0 else 'halves'} in {float(abs(quantity.doubling)):g} years"
+    if quantity.error is not None:
+        value += f" +- {_margin(quantity, written)}" + (" (standard error)" if quantity.kind == "fitted" else "")
     return value
 
 
 def _levels(machine: Machine, numbers: Mapping[str, str]) -> list[list[str]]:
-    """A row for each level of caches: what is known of it, with kind and source."""
-    known = machine.quantities
-    held = {level: [known.get(f"{level}_{name}") for name in OF_LEVEL] for level in LEVELS}
+    """Return a row for each level of caches with the known values, their kind and source."""
+    quantities = machine.quantities
+    held = {level: [quantities.get(f"{level}_{name}") for name in OF_LEVEL] for level in LEVELS}
 
-    def cell(each: Quantity | None) -> str:
-        return "-" if each is None else f"{_value(each)} ({each.kind}) {numbers.get(str(each.source), '')}".rstrip()
+    def cell(quantity: Quantity | None) -> str:
+        return (
+            "-"
+            if quantity is None
+            else f"{_value(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
+        )
 
     rows = [[level, *map(cell, row)] for level, row in held.items() if any(row)]
     return [["level", *(f"{name} by cores" if name == "shared" else name for name in OF_LEVEL)], *rows]
 
 
-def _margin(each: Quantity, written: str) -> str:
-    """The error of a number, in the unit in which that is written."""
-    assert each.error is not None
+def _margin(quantity: Quantity, written: str) -> str:
+    """Return the error of a number in the unit in which the number is written."""
+    assert quantity.error is not None
     unit = parse_unit(written or "1")
-    return f"{float(each.error / unit.factor):.4g} {written}".rstrip() if unit else format_si(each.error, each.unit)
+    return (
+        f"{float(quantity.error / unit.factor):.4g} {written}".rstrip()
+        if unit
+        else format_si(quantity.error, quantity.unit)
+    )
 
 
 def _feeds(machine: Machine, model: Model) -> list[str]:
-    """What the machine lacks for the model, and which of its answers there are without that."""
+    """Return the quantities that the machine lacks for the model, and the answers that it has without them."""
     on = apply_model(model, machine)
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
-    answers = [name for name, each in lacking.items() if not each]
+    answers = [name for name, missing in lacking.items() if not missing]
     if on.missing or len(answers) == len(lacking):
         return [model.name, f"lacks {', '.join(on.missing)}" if on.missing else "has all required quantities"]
-    rest = (f"{name} lacks {', '.join(each)}" for name, each in lacking.items() if each)
+    rest = (f"{name} lacks {', '.join(missing)}" for name, missing in lacking.items() if missing)
     return [model.name, "; ".join([*answers, *rest])]
 
 
-def _check(each: Quantity, value: Any) -> list[str]:
-    assert each.check is not None
-    apart = "equal" if value == each.value else f"{float(100 * (each.value / value - 1)):+.2g} %" if value else "-"
-    unit = "" if each.unit == "1" else each.unit
+def _check(quantity: Quantity, value: Any) -> list[str]:
+    assert quantity.check is not None
+    apart = (
+        "equal" if value == quantity.value else f"{float(100 * (quantity.value / value - 1)):+.2g} %" if value else "-"
+    )
+    unit = "" if quantity.unit == "1" else quantity.unit
     return [
-        each.name,
-        format_si(each.value, unit),
-        f"{format_expression(each.check)} = {format_si(value, unit)}",
+        quantity.name,
+        format_si(quantity.value, unit),
+        f"{format_expression(quantity.check)} = {format_si(value, unit)}",
         apart,
     ]
 
 
 def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
-    """A machine for JSON; values are exact, in base units."""
+    """Return a machine for JSON; values are exact, in base units."""
     return {
         "version": 2,
         "machine": machine.name,
@@ -136,20 +151,20 @@ def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
         "variants": machine.variants,
         "year": machine.year,
         "models": feasible_models(machine, models),
-        "quantities": {each.name: _quantity(each) for each in machine.quantities.values()},
+        "quantities": {quantity.name: _quantity(quantity) for quantity in machine.quantities.values()},
     }
 
 
-def _quantity(each: Quantity) -> dict[str, Any]:
+def _quantity(quantity: Quantity) -> dict[str, Any]:
     return {
-        "value": each.value,
-        "unit": each.unit,
-        "as_written": each.as_written,
-        "kind": each.kind,
-        "meaning": each.meaning,
-        "from": each.as_written if each.formula is not None else None,
-        "error": each.error,
-        "source": each.source,
+        "value": quantity.value,
+        "unit": quantity.unit,
+        "as_written": quantity.as_written,
+        "kind": quantity.kind,
+        "meaning": quantity.meaning,
+        "from": quantity.as_written if quantity.formula is not None else None,
+        "error": quantity.error,
+        "source": quantity.source,
     }
 
 
@@ -164,7 +179,7 @@ _HOW = {
 
 
 def toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
-    """A file of these keys and tables, by the names of quantities: `peak`, `peak@single`."""
+    """Return a file of keys and tables, by the names of quantities: `peak`, `peak@single`."""
     lines = _lines(head)
     for name, keys in tables.items():
         lines += ["", *_toml_table(name, keys)]
@@ -179,25 +194,25 @@ def _toml_table(name: str, keys: Mapping[str, str]) -> list[str]:
 
 
 def _lines(keys: Mapping[str, object]) -> list[str]:
-    """Strings and lists in JSON are those of TOML."""
+    """Write keys; strings and lists in JSON are valid TOML."""
     return [f"{key} = {dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
 
 
-def draft(found: Draft, name: str) -> str:
-    """A machine file with what a listing says; what it lacks is there as comments that become tables."""
+def draft(listing: Draft, name: str) -> str:
+    """Return a machine file with the values of a listing; missing values are written as comments that become tables."""
     text = (
-        f"# A draft of {name}.toml from {found.listing}. What that does not say is at the end:\n"
+        f"# A draft of {name}.toml from {listing.listing}. What that does not say is at the end:\n"
         "# write the numbers in place of ?, say where they are from, and take away the #: before the lines.\n"
     )
-    text += toml({"title": found.processor, **({"notes": found.notes} if found.notes else {})}, found.stated)
-    for each in found.lacking:
-        known = QUANTITIES[each]
-        text += f"\n# {each}: {known.meaning}{_HOW.get(each, '')}\n"
-        kind = "peak" if known.unit.endswith("/s") else "rated"
-        keys = {"value": "?", "unit": known.unit, "kind": kind, "source": "?"}
-        if each == "peak" and "flop_per_cycle" in found.lacking:
-            keys = {"from": "cores*simd*flop_per_cycle*frequency/2", "unit": known.unit}
-        text += "".join(f"#: {line}\n" for line in _toml_table(each, keys))
+    text += toml({"title": listing.processor, **({"notes": listing.notes} if listing.notes else {})}, listing.stated)
+    for name_of_quantity in listing.lacking:
+        definition = QUANTITIES[name_of_quantity]
+        text += f"\n# {name_of_quantity}: {definition.meaning}{_HOW.get(name_of_quantity, '')}\n"
+        kind = "peak" if definition.unit.endswith("/s") else "rated"
+        keys = {"value": "?", "unit": definition.unit, "kind": kind, "source": "?"}
+        if name_of_quantity == "peak" and "flop_per_cycle" in listing.lacking:
+            keys = {"from": "cores*simd*flop_per_cycle*frequency/2", "unit": definition.unit}
+        text += "".join(f"#: {line}\n" for line in _toml_table(name_of_quantity, keys))
     return text
 
 
@@ -205,7 +220,7 @@ BYTES = {"half": 2, "single": 4, "double": 8}
 
 
 def fit_document(fit: Fit) -> dict[str, Any]:
-    """`archline fit --format json`."""
+    """Return the JSON document of `archline fit`."""
     return {
         "version": VERSION,
         **pick(fit, "model", "parameters", "condition"),
@@ -215,19 +230,19 @@ def fit_document(fit: Fit) -> dict[str, Any]:
 
 
 def fit_text(fit: Fit, width: int) -> str:
-    """The parameters with their 95 % intervals, and how well the fit stands."""
+    """Return the parameters with their 95 % intervals, and the quality of the fit."""
     from scipy.special import stdtrit
 
-    # Of Student's t, with as many degrees as runs are left over.
+    # Quantile of Student's t, with the degrees of freedom of the fit.
     standard_errors = float(stdtrit(fit.data.runs - len(fit.parameters), 0.975))
     rows = [["parameter", "value", "95 % interval", "meaning"]]
-    for name, each in fit.parameters.items():
-        margin = standard_errors * each.standard_error
-        share = f" ({100 * margin / each.value:.2g} %)" if each.value else ""
+    for name, parameter in fit.parameters.items():
+        margin = standard_errors * parameter.standard_error
+        share = f" ({100 * margin / parameter.value:.2g} %)" if parameter.value else ""
         rows.append(
             [
                 name,
-                _format_si(name, each.value),
+                _format_si(name, parameter.value),
                 f"+- {_format_si(name, margin, 2)}{share}",
                 find_definition(name).meaning,
             ]
@@ -235,11 +250,11 @@ def fit_text(fit: Fit, width: int) -> str:
     repeated = f" ({format_count(fit.data.repeated, 'repeated one')} left out)" if fit.data.repeated else ""
     title = f"{fit.data.source}: model {fit.model}, {fit.data.runs} runs{repeated}"
     spread, largest = (100 * fit.residuals[name] for name in ("root_mean_square", "largest"))
-    seen = ", ".join(f"{name} {_format_si(name, value)}" for name, value in fit.rates.items())
+    rates = ", ".join(f"{name} {_format_si(name, value)}" for name, value in fit.rates.items())
     stands = (
         f"condition number {fit.condition:.3g} ({MAX_CONDITION:g} at most); errors of the energies {spread:.2g} % "
         f"(root mean square), {largest:.2g} % at most",
-        *([f"largest rates seen: {seen}"] if seen else ()),
+        *([f"largest rates seen: {rates}"] if rates else ()),
     )
     return page(width, [(title,)], [Columns(rows)]) + "\n" + "".join(f"{line}\n" for line in block_lines(stands, width))
 
@@ -249,16 +264,16 @@ def _format_si(name: str, value: float, digits: int = 4) -> str:
 
 
 def fitted_machine(fit: Fit, title: str) -> str:
-    """A fitted_machine file that the fit's model can use: each number with its kind, error and source."""
+    """Return a machine file that the fit's model can use: each number with its kind, error and source."""
     variants = [name.partition("@")[2] for name in fit.parameters if "@" in name]
     source = f"fit of {fit.data.source}, {fit.data.runs} runs, condition number {fit.condition:.3g} (archline fit)"
-    seen = f"the largest of {fit.data.source}, {fit.data.runs} runs"
+    note_of_rates = f"the largest of {fit.data.source}, {fit.data.runs} runs"
     tables: dict[str, dict[str, str]] = {}
-    for name, each in fit.parameters.items():
-        tables[name] = _entry(f"{each.value:.9g}", each.unit, "fitted", source)
-        tables[name]["error"] = f"{each.standard_error:.3g}"
+    for name, parameter in fit.parameters.items():
+        tables[name] = _entry(f"{parameter.value:.9g}", parameter.unit, "fitted", source)
+        tables[name]["error"] = f"{parameter.standard_error:.3g}"
     for name, value in fit.rates.items():
-        tables[name] = _entry(f"{value:.9g}", find_definition(name).unit, "measured", seen)
+        tables[name] = _entry(f"{value:.9g}", find_definition(name).unit, "measured", note_of_rates)
         time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
         tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": find_definition(time).unit}
     for variant in variants or [""] if fit.rates else []:

@@ -1,4 +1,4 @@
-"""An optimum as plain text: the objective, the variables with their ranges, what binds, and the other answers there."""
+"""Render an optimum as plain text: the objective, the variables with their ranges, what binds, and other answers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from archline.report.energies.formats import cache
 from archline.report.layout import Columns, Indented, page
 
 EXACT = 1e-9
-"""Gaps below this are those of rounding."""
+"""Relative gaps below this are rounding errors."""
 MOST_LISTED = 6
 """Longer lists of values of a variable are shown by their length and ends."""
 LARGEST_EXACT = 10**15
@@ -24,50 +24,50 @@ LARGEST_EXACT = 10**15
 
 
 def text(answer: Optimisation, width: int) -> str:
-    """The answer."""
-    problem, found = answer.problem, answer.found
+    """Return the page of an optimum."""
+    problem, optimum = answer.problem, answer.found
     given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
     title = f"{answer.target} on {answer.machine}, model {answer.model}: least {_named(problem.minimise)}"
     title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
-    constraints = ", ".join(dict.fromkeys(each.text for each in problem.constraints))
+    constraints = ", ".join(dict.fromkeys(constraint.text for constraint in problem.constraints))
     limits = [Indented([f"subject to {constraints}"])] if constraints else []
-    if found.value is None:
-        return page(width, [title, *limits], [_none(found)])
-    stated = [] if found.estimate is None else [Columns(shown.list_statements(found.estimate.model))]
+    if optimum.value is None:
+        return page(width, [title, *limits], [_none(optimum)])
+    stated = [] if optimum.estimate is None else [Columns(shown.list_statements(optimum.estimate.model))]
     return page(width, [title, *limits], [Columns(list(_rows(answer)))], stated, list(_notes(answer)))
 
 
-def _none(found: EnergyOptimum) -> str:
-    if found.status == BRACKETED:
+def _none(optimum: EnergyOptimum) -> str:
+    if optimum.status == BRACKETED:
         return "no feasible point was found, and infeasibility is not proved"
-    if not found.conflict:
-        return f"{INFEASIBLE}: no run ends at any of the {found.points:,} points"
-    end = "exclude each other" if len(found.conflict) > 1 else "cannot hold"
-    best = f"; attainable: {', '.join(found.attainable)}" if found.attainable else ""
-    return f"{INFEASIBLE}: {' and '.join(found.conflict)} {end}{best}"
+    if not optimum.conflict:
+        return f"{INFEASIBLE}: no run ends at any of the {optimum.points:,} points"
+    end = "exclude each other" if len(optimum.conflict) > 1 else "cannot hold"
+    best = f"; attainable: {', '.join(optimum.attainable)}" if optimum.attainable else ""
+    return f"{INFEASIBLE}: {' and '.join(optimum.conflict)} {end}{best}"
 
 
 def _rows(answer: Optimisation) -> Iterator[list[str]]:
-    problem, found = answer.problem, answer.found
-    assert found.value is not None
-    assert found.lower is not None
-    ends = Interval(Fraction(found.lower), Fraction(found.value))
-    yield [_named(problem.minimise), format_amount(ends, problem.unit), _proved(found)]
-    yield from (_variable_row(found, variable.name) for variable in problem.variables)
-    estimate = found.estimate
+    problem, optimum = answer.problem, answer.found
+    assert optimum.value is not None
+    assert optimum.lower is not None
+    ends = Interval(Fraction(optimum.lower), Fraction(optimum.value))
+    yield [_named(problem.minimise), format_amount(ends, problem.unit), _proved(optimum)]
+    yield from (_variable_row(optimum, variable.name) for variable in problem.variables)
+    estimate = optimum.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
             amount = shown.answers(estimate)[name]
             if amount is not None and name != problem.minimise:
                 yield [_named(name), format_amount(amount, unit), ""]
-        more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - found.variables.keys()]
+        more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - optimum.variables.keys()]
         yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
-    yield ["binding", "; ".join(found.binding) or "nothing", ""]
-    yield from ([f"{name} =", text, "closed form"] for name, text in found.closed_form.items())
+    yield ["binding", "; ".join(optimum.binding) or "nothing", ""]
+    yield from ([f"{name} =", text, "closed form"] for name, text in optimum.closed_form.items())
 
 
 def _variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
-    """Make the row of a variable: its values at the optimum, and those within 1 % of it."""
+    """Make the row of a variable: its values at the optimum, and those within 1 % of the optimum."""
     value, near = optimum.variables[name], optimum.ranges.get(name)
     free = " (any of these)" if isinstance(value, tuple) else ""
     around = _list_values(optimum.some_near.get(name, ()), _span(near, 4)) if near else ""
@@ -81,26 +81,26 @@ def _count(amount: Interval) -> str:
     return " .. ".join(ends)
 
 
-def _proved(found: EnergyOptimum) -> str:
-    if found.status == BRACKETED:
-        assert found.bound is not None
-        return f"lower bound {found.bound:.6g}: a gap of {found.gap:.2g}"
-    if found.method == LATTICE:
-        return f"the least of {found.points:,} points"
-    return "optimal" if found.gap is not None and found.gap <= EXACT else "optimal up to 1e-6"
+def _proved(optimum: EnergyOptimum) -> str:
+    if optimum.status == BRACKETED:
+        assert optimum.bound is not None
+        return f"lower bound {optimum.bound:.6g}: a gap of {optimum.gap:.2g}"
+    if optimum.method == LATTICE:
+        return f"the least of {optimum.points:,} points"
+    return "optimal" if optimum.gap is not None and optimum.gap <= EXACT else "optimal up to 1e-6"
 
 
 def _notes(answer: Optimisation) -> Iterator[str]:
-    found = answer.found
-    free = [name for name, value in found.variables.items() if isinstance(value, tuple)]
+    optimum = answer.found
+    free = [name for name, value in optimum.variables.items() if isinstance(value, tuple)]
     if free:
-        yield f"the values above are those at {', '.join(f'{name} = {_number(found.at[name])}' for name in free)}"
+        yield f"the values above are those at {', '.join(f'{name} = {_number(optimum.at[name])}' for name in free)}"
     end = "upper" if answer.problem.upper else "lower"
-    if found.lower != found.value:
+    if optimum.lower != optimum.value:
         yield f"costs that are only bounded count at their {end} ends"
-        if "power" in (answer.problem.minimise, *(each.bounded for each in answer.problem.constraints)):
+        if "power" in (answer.problem.minimise, *(constraint.bounded for constraint in answer.problem.constraints)):
             yield "power counts with its energy and time at opposite ends: `energy` has closer bounds on it"
-    yield from _collect_notes(found)
+    yield from _collect_notes(optimum)
     if answer.assumptions:
         yield f"assuming {', '.join(answer.assumptions)}"
 
@@ -115,11 +115,11 @@ def _named(name: str) -> str:
 
 def _span(value: Number | Span, digits: int = 6) -> str:
     ends = value if isinstance(value, tuple) else (value,)
-    return " .. ".join(_number(each, digits) for each in ends)
+    return " .. ".join(_number(end, digits) for end in ends)
 
 
 def _list_values(values: Sequence[int], span: str) -> str:
-    """The span of a variable, or where only some values in it will do, these values or their number."""
+    """Return the span of a variable, or if only some values in it are optimal, these values or their number."""
     listed = ", ".join(map(str, values)) if len(values) <= MOST_LISTED else f"{len(values)} of the values {span}"
     return listed or span
 

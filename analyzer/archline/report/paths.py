@@ -1,4 +1,4 @@
-"""Longest paths of programs on a grid: executed, piece by piece, and derived, what each statement adds to the bound."""
+"""Render the longest paths on a grid: executed, piece by piece, and derived, with the share of each statement."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class ExecutedPath:
 
     @property
     def total(self) -> int | Fraction:
-        """What the pieces add up to: what the run counts."""
-        return sum(each.amount for each in self.pieces)
+        """The sum of the pieces, which the run counts."""
+        return sum(piece.amount for piece in self.pieces)
 
 
 def text(path: ExecutedPath, width: int) -> list[str]:
-    """How much each statement adds, and the pieces in order, those that are equal and follow on each other as one."""
+    """Return the share of each statement, and the pieces in order, with equal successive pieces as one."""
     total = path.total
     if not total:
         return [f"critical path of the {path.metric}: nothing"]
@@ -53,7 +53,7 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     lines += ["", *table([head, *rows[:MAX_LISTED_PIECES]], width, right=frozenset((2, 4)))]
     if len(rows) > MAX_LISTED_PIECES:
         lines.append(f"and {len(rows) - MAX_LISTED_PIECES} more rows: --format json has all")
-    if any(each.called for each in path.pieces):
+    if any(piece.called for piece in path.pieces):
         lines += ["", *wrap(INSIDE, width)]
     return lines
 
@@ -63,27 +63,27 @@ RIGHT = frozenset((0, 2, 3, 4))
 
 
 def _shares(path: ExecutedPath) -> Iterator[list[str]]:
-    """The statements by what they add in all."""
-    found: dict[tuple[str, str], list[PathPiece]] = {}
-    for each in path.pieces:
-        found.setdefault(_statement(each), []).append(each)
-    sums = {key: sum(each.amount for each in pieces) for key, pieces in found.items()}
-    for key in sorted(found, key=lambda key: -sums[key]):
+    """Yield the statements by their sums, largest first."""
+    by_statement: dict[tuple[str, str], list[PathPiece]] = {}
+    for piece in path.pieces:
+        by_statement.setdefault(_statement(piece), []).append(piece)
+    sums = {key: sum(piece.amount for piece in pieces) for key, pieces in by_statement.items()}
+    for key in sorted(by_statement, key=lambda key: -sums[key]):
         share = f"{float(Fraction(sums[key]) / Fraction(path.total)):.1%}"
-        yield [*key, str(len(found[key])), _amount(path, sums[key]), share]
+        yield [*key, str(len(by_statement[key])), _amount(path, sums[key]), share]
 
 
 def _steps(path: ExecutedPath) -> Iterator[list[str]]:
-    """The pieces in order."""
+    """Yield the pieces in order, equal successive ones as one row."""
     for (at, partners, statement, amount), equal in groupby(
-        path.pieces, lambda each: (each.coordinates, _partners(each), _statement(each), each.amount)
+        path.pieces, lambda piece: (piece.coordinates, _partners(piece), _statement(piece), piece.amount)
     ):
         times = len(list(equal))
         yield [_at(at), partners, *statement, _amount(path, amount), f"x {times}" if times > 1 else ""]
 
 
 def _partners(piece: PathPiece) -> str:
-    """Where its words come from and go to, the larger of both."""
+    """Name the processors that its words come from and go to, the larger of both."""
     source = [] if piece.source is None else [f"from {_at(piece.source)}"]
     return " ".join([*source, *([] if piece.to is None else [f"to {_at(piece.to)}"])])
 
@@ -93,7 +93,7 @@ def _at(coordinates: Sequence[int]) -> str:
 
 
 def _statement(piece: PathPiece) -> tuple[str, str]:
-    """The line, and the statement of the algorithm that ran."""
+    """Return the line, and the statement of the algorithm that ran."""
     span = piece.called or piece.span
     if span is None:
         return "", "computing, after the last step"
@@ -107,7 +107,7 @@ def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
 
 
 def document(path: ExecutedPath) -> dict[str, Any]:
-    """The path for programs: every piece."""
+    """Return every piece of the path for programs."""
     return {**pick(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
 
 
@@ -128,27 +128,27 @@ CONTROL = "iterations, tests and calls"
 
 @record
 class PathTable:
-    """The steps of the paths of an algorithm; `case` says where they hold, if not at all sizes."""
+    """The steps of the paths of an algorithm; `case` is their condition, if they do not hold at all sizes."""
 
     view: CostView
     steps: tuple[PathStep, ...]
     case: str = ""
 
 
-def steps_text(found: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
-    """The tables of some metrics; in full those of callees, and of long forms, too."""
-    rows = {row.metric: row for row in found.view.rows}
-    return "\n".join("\n".join(_steps_table(found, rows[each], width, full)) + "\n" for each in metrics if each in rows)
+def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
+    """Return the tables of some metrics; with `full` those of callees, and of long forms, too."""
+    rows = {row.metric: row for row in steps.view.rows}
+    return "\n".join("\n".join(_steps_table(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows)
 
 
 def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:
-    """The bound of a metric that is known, less the sum of those of the steps: the bound of a whole may be sharper."""
+    """Return the bound of a metric less the sum of the bounds of the steps: the bound of a whole may be sharper."""
     assert row.upper is not None
-    return row.upper - sum((each.upper(row.metric) for each in steps), ZERO)
+    return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 
 
-def _steps_table(found: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
-    view = found.view
+def _steps_table(path_table: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
+    view = path_table.view
     if row.upper is None:
         yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.why} ({row.place})", width)
         return
@@ -164,15 +164,15 @@ def _steps_table(found: PathTable, row: CostRow, width: int, full: bool) -> Iter
             f"the span of {view.algorithm} is its work, as a processor runs one thread: --metric work", width
         )
         return
-    where = f", where {found.case}" if found.case else ""
+    where = f", where {path_table.case}" if path_table.case else ""
     yield from wrap(f"{row.metric} of {view.algorithm}{at}, on its critical path{where}", width)
     yield ""
     cells = [["line", "statement", "times", "each", "in all"]]
-    for step in found.steps:
+    for step in path_table.steps:
         cells.extend(_cells(view, step, row.metric, 0, full))
-    rest = rest_of(found.steps, row)
-    branches = view.at is None and not full and any(step.branch is not None for step in found.steps)
-    # What branches cost adds up as their conditions weigh it, which --all shows.
+    rest = rest_of(path_table.steps, row)
+    branches = view.at is None and not full and any(step.branch is not None for step in path_table.steps)
+    # Costs of branches add up with the weights of their conditions, which --all shows.
     if rest != ZERO and not branches:
         cells.append(["", CONTROL if row.metric == "work" else TOGETHER, "", "", _form(view, rest, full)])
     cells.append(["", "together" if row.exact else "together, at most", "", "", _total(view, row, row.upper, full)])
@@ -185,7 +185,7 @@ LEADING = "~: leading terms as all sizes grow; --all shows all terms, and the st
 
 
 def _total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
-    """The bound that the steps add up to; what counts whole things is at most the whole number below."""
+    """Return the bound that the steps add up to; a count of whole things is at most the integer below it."""
     form = _form(view, upper, full)
     below = None if row.values is None else readable(row.values.upper)
     return form if below in (None, form) else f"{form}, rounded down {below}"
@@ -212,14 +212,14 @@ def _upper(amount: Amount) -> Poly:
 
 
 def _line(view: CostView, step: PathStep) -> str:
-    """The line, with the name of the file where that is another than the algorithm's."""
+    """Return the line, with the name of the file if it is not the algorithm's."""
     path = str(step.span.source.path)
-    own = path == view.place.rpartition(":")[0]
-    return str(step.span.line) if own else f"{PurePath(path).stem}:{step.span.line}"
+    is_in_algorithm_file = path == view.place.rpartition(":")[0]
+    return str(step.span.line) if is_in_algorithm_file else f"{PurePath(path).stem}:{step.span.line}"
 
 
 def _form(view: CostView, value: Poly, full: bool) -> str:
-    """A form in full where it is short, else its leading terms; its value at the point where there is one."""
+    """Return a form in full if it is short, else its leading terms; its value at the point if there is one."""
     if view.at is not None and value.names <= view.at.keys():
         try:
             return readable(evaluate(value, view.at))

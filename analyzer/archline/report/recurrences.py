@@ -1,4 +1,4 @@
-"""A recurrence over real sizes and its solution: what was found of it, as text and for JSON."""
+"""Render a recurrence over real sizes and its solution as text and for JSON."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from archline.report.layout import indented, table, wrap
 
 @record
 class Solution:
-    """A recurrence and what was found of it, by its `outcome`: `solved`, `exponential` or `refused`.
+    """A recurrence and its solution, by its `outcome`: `solved`, `exponential` or `refused`.
 
     `growth` is Theta of the function in the language's syntax, `exact` a closed form, which holds on `domain`; `steps`
-    are the lines of the solution. `regimes` are conditions with the growth under each, where no one formula serves
-    everywhere. `reason` says why there is no answer, or what kind of growth it is beyond polynomials.
+    are the lines of the solution. `regimes` are conditions with the growth under each, if no one formula holds
+    everywhere. `reason` names the obstacle to an answer, or the kind of growth beyond polynomials.
     """
 
     recurrence: str
@@ -36,35 +36,37 @@ class Solution:
 
     @staticmethod
     def of(recurrence: str, problem: RealRecurrence, answer: Answer) -> Solution:
-        """What an answer says."""
-        found = {name: each for name, each in vars(answer).items() if name != "between"}
-        found |= {name: format_expression(found[name]) for name in ("growth", "exact") if found.get(name) is not None}
+        """Return the solution of an answer."""
+        fields = {name: value for name, value in vars(answer).items() if name != "between"}
+        fields |= {
+            name: format_expression(fields[name]) for name in ("growth", "exact") if fields.get(name) is not None
+        }
         if isinstance(answer, SolvedGrowth):
-            found["regimes"] = tuple(
-                (each.when, format_expression(each.upper)) for each in answer.regimes if each.upper
+            fields["regimes"] = tuple(
+                (regime.when, format_expression(regime.upper)) for regime in answer.regimes if regime.upper
             )
         outcomes = {SolvedGrowth: "solved", Refused: "refused"}
-        return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **found)
+        return Solution(recurrence, problem, outcomes.get(type(answer), "exponential"), **fields)
 
     def at(self, **values: int | Fraction | float) -> Fraction | float:
-        """The recurrence itself at sizes and symbols, followed down to its base; exact where rationals suffice.
+        """Evaluate the recurrence itself at sizes and symbols, down to its base; exact if rationals suffice.
 
-        Its logarithms are ordinary ones, as those of `exact`. Raises EvaluationRefusedError where it has no value.
+        Its logarithms are ordinary ones, as those of `exact`. Raises EvaluationRefusedError if it has no value.
         """
         return evaluate(self.problem, values)
 
     @property
     def assumptions(self) -> tuple[str, ...]:
-        """The base values that are taken where none are given."""
+        """The base values that are assumed if none are given."""
         if self.outcome == "refused":
             return ()
-        functions, found = frozenset(each.name for each in self.problem.definitions), []
-        for each in self.problem.definitions:
-            if not each.bases and all(case.condition is None for case in each.cases):
-                most = b.number(find_default_base(each, functions))
-                small = format_conjunction(b.binary("<=", b.name(size), most) for size in each.parameters)
-                found.append(f"{each.name}({', '.join(each.parameters)}) = 1 for {small}")
-        return tuple(found)
+        functions, assumed = frozenset(definition.name for definition in self.problem.definitions), []
+        for definition in self.problem.definitions:
+            if not definition.bases and all(case.condition is None for case in definition.cases):
+                most = b.number(find_default_base(definition, functions))
+                small = format_conjunction(b.binary("<=", b.name(size), most) for size in definition.parameters)
+                assumed.append(f"{definition.name}({', '.join(definition.parameters)}) = 1 for {small}")
+        return tuple(assumed)
 
     @property
     def document(self) -> dict[str, Any]:
@@ -74,14 +76,14 @@ class Solution:
         return {"version": 1, **pick(self, *names), "regimes": regimes, "assumptions": self.assumptions}
 
     def text(self, width: int, *, explain: bool = False) -> str:
-        """The recurrence, its growth and closed form; with `explain` the lines of the solution."""
+        """Return the recurrence, its growth and closed form; with `explain` the lines of the solution."""
         rows = [["growth", f"Theta({self.growth})"]] if self.growth is not None else []
         rows += [["", f"Theta({growth}) when {when}"] for when, growth in self.regimes]
         exact = f"{self.exact} where {self.domain}" if self.domain else self.exact
         because = "refused" if self.outcome == "refused" else "because"
         assumed = ", ".join(self.assumptions) or None
-        known = {"exact": exact, "method": self.method, because: self.reason, "assuming": assumed}
-        rows += [[name, each] for name, each in known.items() if each is not None]
+        facts = {"exact": exact, "method": self.method, because: self.reason, "assuming": assumed}
+        rows += [[name, fact] for name, fact in facts.items() if fact is not None]
         lines = [*wrap(self.recurrence, width), "", *indented(table(rows, width - 2))]
         if explain and self.steps:
             lines += ["", "solution", "", *indented([line for step in self.steps for line in wrap(step, width - 2)])]

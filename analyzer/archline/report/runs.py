@@ -1,4 +1,4 @@
-"""Runs: counts between the derived bounds, as text, as a document and as JSON."""
+"""Render runs as text, as a document and as JSON: counts between the derived bounds."""
 
 from __future__ import annotations
 
@@ -21,43 +21,43 @@ from archline.report.view import Number, RunView, ValueRange
 
 
 def run(view: RunView, width: int) -> str:
-    """Counts of an execution between the derived bounds."""
+    """Return the counts of an execution between the derived bounds."""
     path = [] if view.path is None else [paths.text(view.path, width - 2)]
-    shares = ["io by processor: " + ", ".join(map(str, each))] if (each := processor_io(view.run)) else []
+    shares = ["io by processor: " + ", ".join(map(str, counts))] if (counts := processor_io(view.run)) else []
     whole = page(width, run_heading(view), [Columns(counted(view), (1, 2, 3, 5, 6))], shares, path, notes(view))
     return whole + ("\n".join(["", *wrap(alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
 
 
 def run_heading(view: RunView) -> str:
-    """The algorithm, and the sizes of the run."""
+    """Return the algorithm, and the sizes of the run."""
     name, at = view.run.algorithm.name, view.run.at
     return f"{name} at {point_text(at)}" if at else name
 
 
 def processor_io(run: ExecutedRun) -> list[int]:
-    """What is fetched into the cache of each processor, where each has its own."""
-    return [] if run.private is None else [each.io for each in run.private.caches]
+    """List the lines fetched into the cache of each processor, if each has its own."""
+    return [] if run.private is None else [cache.io for cache in run.private.caches]
 
 
 def counted(view: RunView) -> list[list[str]]:
-    """Columns of counts between derived bounds, below a head."""
+    """Return columns of counts between derived bounds, below a head."""
     counts = view.counts
     more = ["one processor", "all"] if counts.own else []
     rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]
     for metric, count in counts.executed.items():
-        further = [readable(each[metric]) if metric in each else "" for each in (counts.own, counts.total)]
+        further = [readable(amounts[metric]) if metric in amounts else "" for amounts in (counts.own, counts.total)]
         row = _count(metric, counts.derived.get(metric), count, _verdict(view, metric))
         rows.append([*row, *further] if more else row)
         if metric == "flops" and len(counts.kinds) > 1:
             rows.extend(
-                _count(f"  {kind}", counts.derived_kinds.get(kind), each, _verdict(view, f"flops ({kind})"))
-                for kind, each in counts.kinds.items()
+                _count(f"  {kind}", counts.derived_kinds.get(kind), flops, _verdict(view, f"flops ({kind})"))
+                for kind, flops in counts.kinds.items()
             )
     return rows
 
 
 def notes(view: RunView) -> list[str]:
-    """The cache and the data of a run, and why some counts are not checked."""
+    """Return the cache and the data of a run, and the reasons that some counts are not checked."""
     matrix = [] if view.run.matrix is None else [matrix_note(view.run.matrix)]
     costs = [ON_PATHS] if view.counts.own else [cache_note(view.run)]
     timed = [] if view.timed is None else [timed_note(*view.timed)]
@@ -68,13 +68,13 @@ def notes(view: RunView) -> list[str]:
 
 
 def unchecked_notes(view: RunView) -> list[str]:
-    """Say of metrics why they are not compared with derived bounds, each reason once."""
+    """Return the reasons that metrics are not compared with derived bounds, each reason once."""
     reasons = dict.fromkeys(view.unchecked.values())
     return [f"{', '.join(m for m, why in view.unchecked.items() if why == reason)}: {reason}" for reason in reasons]
 
 
 def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
-    """The time of the longest path, and its ratio to that of flops, words and messages each on its own."""
+    """Return the time of the longest path, and its ratio to that of flops, words and messages each on its own path."""
     path = "the critical path of gamma*F + beta*W + alpha*S"
     part = f"; {float(time / apart):.4g} times that of F, W and S each on its own path" if apart else ""
     return f"time on {machine}: {format_si(time, 's')} on {path}{part}"
@@ -98,7 +98,7 @@ def _verdict(view: RunView, metric: str) -> str:
 
 
 def alarm(outside: Sequence[str]) -> str:
-    """What counts outside their bounds mean."""
+    """Report the defect that counts outside their bounds mean."""
     return (
         f"AL999: the executed {' and '.join(outside)} lies outside the derived bounds. This is a defect in archline: "
         "please report the program and the command."
@@ -106,28 +106,28 @@ def alarm(outside: Sequence[str]) -> str:
 
 
 def matrix_note(matrix: MatrixView) -> str:
-    """`west0479.mtx: n = 479, ...`."""
+    """Return `west0479.mtx: n = 479, ...`."""
     block = f", in blocks of {matrix.block} x {matrix.block}" if matrix.block is not None else ""
     sizes = f"n = {matrix.n}, m = {matrix.m}, nz = {matrix.nz}, nr = {matrix.nr}, nc = {matrix.nc}"
     return f"matrix {matrix.path}: {sizes}{block}"
 
 
 def cache_note(run: ExecutedRun) -> str:
-    """Which cache io is counted for, and whether anybody asked for it."""
+    """Describe the cache that io is counted for, and whether it was chosen."""
     cache, several = run.cache, run.settings.processors
     if cache is None:
         return "io is not counted, as no cache is given"
     policy = {"optimal": "optimal replacement", "lru": "LRU replacement"}[cache.policy]
     size = f"Z = {cache.Z} words, L = {cache.L} words a line ({cache.lines} lines)"
-    own = f"{several.count} caches of " if several is not None and several.count > 1 else ""
+    caches_of = f"{several.count} caches of " if several is not None and several.count > 1 else ""
     schedule = f", {several.described} schedule" if several is not None else ""
     origin = "" if run.settings.chosen_cache else "; the default, as --cache is not given"
-    levels = "".join(f"; {name} has Z = {each.Z}, L = {each.L}" for name, (each, _) in run.levels.items())
-    return f"io is counted for {own}{size}, {policy}{schedule}{origin}{levels}"
+    levels = "".join(f"; {name} has Z = {geometry.Z}, L = {geometry.L}" for name, (geometry, _) in run.levels.items())
+    return f"io is counted for {caches_of}{size}, {policy}{schedule}{origin}{levels}"
 
 
 def document(view: RunView) -> Document:
-    """A table of counts, and what they are of."""
+    """Return a table of counts, with notes."""
     head, *rows = counted(view)
     outside = alarm(view.counts.outside) if view.counts.outside else ""
     table = Table(tuple(head), tuple(map(tuple, rows)), right=(1, 2, 3, 5, 6))
@@ -135,7 +135,7 @@ def document(view: RunView) -> Document:
 
 
 def run_document(view: RunView) -> dict[str, Any]:
-    """`archline run`. `checked` is whether every count was compared with derived bounds and lies within them."""
+    """Return the document of `archline run`. `checked`: every count was compared and lies within derived bounds."""
     counts, done = view.counts, view.run
     document: dict[str, Any] = {
         "version": VERSION,
@@ -150,7 +150,7 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    document |= {name: _numbers(each) for name, each in pick(counts, "own", "total").items() if each}
+    document |= {name: _numbers(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
     if view.timed is not None:
         machine, time, apart = view.timed
         document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
@@ -162,18 +162,18 @@ def run_document(view: RunView) -> dict[str, Any]:
         document["replicated_input"] = done.execution.replicated
     if view.communication is not None:
         document["communication_bounds"] = bounds_document(view.communication)
-    if own := processor_io(done):
-        document["processor_io"] = own
+    if by_processor := processor_io(done):
+        document["processor_io"] = by_processor
     return document
 
 
 def _numbers(counts: Mapping[str, Number]) -> dict[str, int | str]:
-    return {name: int(each) if each == int(each) else exact(each) for name, each in counts.items()}
+    return {name: int(count) if count == int(count) else exact(count) for name, count in counts.items()}
 
 
 def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:
     several = done.settings.processors
-    levels = {name: pick(each, "Z", "L") for name, (each, _) in done.levels.items()}
+    levels = {name: pick(geometry, "Z", "L") for name, (geometry, _) in done.levels.items()}
     return {
         **pick(cache, "Z", "L", "policy"),
         "default": not done.settings.chosen_cache,

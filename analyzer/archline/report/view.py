@@ -1,4 +1,4 @@
-"""What a report shows, whatever its format: plain typed values, already checked and evaluated."""
+"""Represent the contents of a report in any format: plain typed values, already checked and evaluated."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ Point = Mapping[str, Number]
 
 @record
 class ValueRange:
-    """A cost at a point: exact bounds, the same where the cost is exact."""
+    """A cost at a point: exact bounds, equal if the cost is exact."""
 
     lower: Number
     upper: Number
 
     def hold(self, count: Number) -> bool:
-        """Whether a count lies within."""
+        """Test whether a count lies within."""
         return self.lower <= count <= self.upper
 
 
 @record
 class SourcePlace:
-    """Where something stands: the end is exclusive, the path relative to the current folder where it is inside.
+    """A place in a source: the end is exclusive, the path relative to the current folder if it is inside.
 
-    What is not known is 0, of the path empty.
+    Unknown numbers are 0, an unknown path is empty.
     """
 
     path: str
@@ -55,7 +55,7 @@ class SourcePlace:
 
     @staticmethod
     def of(span: Span) -> SourcePlace:
-        """The place of a stretch of source."""
+        """Return the place of a stretch of source."""
         return SourcePlace(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
 
     def __str__(self) -> str:
@@ -63,13 +63,13 @@ class SourcePlace:
 
 
 def relative(path: str) -> str:
-    """A path from the current folder, where it is inside."""
+    """Return a path relative to the current folder if it is inside."""
     here = Path.cwd()
     return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
 def from_root(path: str, root: Path) -> str:
-    """A path of a place from a project's root, where it is inside; absolute elsewhere, empty if there is none."""
+    """Return a path of a place relative to a project's root if it is inside; absolute elsewhere, empty for no path."""
     if not path:
         return ""
     whole = Path.cwd() / path
@@ -77,22 +77,22 @@ def from_root(path: str, root: Path) -> str:
 
 
 def shown_place(place: str) -> str:
-    """`path:line` with the path from the library's folder, `stdlib/dense/lu.algo:3`, or from the current one."""
+    """Return `path:line` relative to the library's folder, `stdlib/dense/lu.algo:3`, or to the current one."""
     path, _, line = place.rpartition(":")
     library = resource("stdlib")
-    found = Path(path)
-    if found.is_relative_to(library):
-        return f"stdlib/{found.relative_to(library).as_posix()}:{line}"
+    file = Path(path)
+    if file.is_relative_to(library):
+        return f"stdlib/{file.relative_to(library).as_posix()}:{line}"
     return f"{relative(path)}:{line}"
 
 
 @record
 class Contract:
-    """One `ensures` as text, its outcome (holds, fails, unknown), why, and where it fails.
+    """One `ensures` as text, its outcome (holds, fails, unknown), the reason, and the point where it fails.
 
-    `certificates` prove growth that holds, where they are asked for. Of a failing or unknown one, `derived` is the cost
-    as text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a
-    `when` under which it is proved to hold. A claim of a file has `assumptions` of its own.
+    `certificates` prove growth that holds, if they are asked for. Of a failing or unknown one, `derived` is the cost as
+    text, if it is known; if it fails only `fails_where`, at small sizes, `suggestion` is the same claim with a `when`
+    under which it is proved to hold. A claim of a file has its `assumptions`.
     """
 
     text: str
@@ -118,14 +118,14 @@ class StoppedRun:
     at: Point
 
     @staticmethod
-    def of(found: Diagnostic, at: Point) -> StoppedRun:
-        """What stopped a run at sizes."""
-        assert found.span is not None
-        return StoppedRun(found.rule.code, found.rule.title, found.message, SourcePlace.of(found.span), at)
+    def of(problem: Diagnostic, at: Point) -> StoppedRun:
+        """Return the stop at a diagnostic that has a place, at sizes."""
+        assert problem.span is not None
+        return StoppedRun(problem.rule.code, problem.rule.title, problem.message, SourcePlace.of(problem.span), at)
 
     @property
     def text(self) -> str:
-        """What happens, and what that says of claims that hold."""
+        """The event, and its meaning for claims that hold."""
         at = f" at {point_text(self.at)}" if self.at else ""
         stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
         return f"{stopped}. Claims are decided for the runs that end."
@@ -133,9 +133,9 @@ class StoppedRun:
 
 @record
 class CheckedAlgorithm:
-    """The contracts of an algorithm, or the claims of a file; a `stop` where such a run of the algorithm is known.
+    """The contracts of an algorithm, or the claims of a file; a `stop` if a run of the algorithm is known to stop.
 
-    `messages` says how far messages were checked; it is empty for algorithms that send none. Claims hold where the
+    `messages` says in which runs messages were checked; it is empty for algorithms that send none. Claims hold if the
     `assumptions` do, which are neither facts of the `where` nor proved.
     """
 
@@ -149,7 +149,7 @@ class CheckedAlgorithm:
 
 @record
 class CheckView:
-    """What a target ensures: the contracts of each algorithm, and the claims of its file."""
+    """The promises of a target: the contracts of each algorithm, and the claims of its file."""
 
     target: str
     algorithms: tuple[CheckedAlgorithm, ...]
@@ -168,7 +168,7 @@ class CheckView:
 
 @record
 class BaselineEntry:
-    """An entry of a baseline, at its `line`, that takes over the finding of a code about a claim of an algorithm."""
+    """An entry of a baseline, at its `line`, that accepts the finding of a code about a claim of an algorithm."""
 
     code: str
     path: str
@@ -179,16 +179,16 @@ class BaselineEntry:
 
     @property
     def about(self) -> tuple[str, ...]:
-        """What it has in common with the finding that it takes over."""
+        """The identity that it shares with the finding that it accepts."""
         return self.code, self.path, self.algorithm, self.claim
 
 
 @record
 class CheckedCounts:
-    """What an execution counted, by metric, and what was derived for it where there is a derivation.
+    """The counts of an execution by metric, and their derived bounds, if they are known.
 
-    `kinds` and `derived_kinds` say the same of each kind of flops. On a grid what is executed is the longest path;
-    `own` is the most that one processor did, `total` what all did.
+    `kinds` and `derived_kinds` are those of each kind of flops. On a grid the executed counts are of the longest path;
+    `own` is the maximum over the processors, `total` the sum of all.
     """
 
     executed: Mapping[str, Number]
@@ -215,7 +215,7 @@ class CheckedCounts:
 class RunView:
     """A run with its `counts` compared with derived bounds, and with lower bounds for the memory that it had.
 
-    `unchecked` says by metric why a count has no derived value to compare it with.
+    `unchecked` has by metric the reason that a count has no derived value to compare it with.
     """
 
     run: ExecutedRun
@@ -227,20 +227,20 @@ class RunView:
 
     @property
     def timed(self) -> tuple[str, Fraction, Fraction] | None:
-        """The time on a machine, along the path that takes longest, and with each metric of its own longest path."""
+        """The time on a machine, along the path that takes longest, and with each metric on its own longest path."""
         time, machine = self.run.counts.time, self.run.settings.machine
         return None if time is None or machine is None else (machine.name, *time)
 
 
 def contract(verdict: Verdict, certificates: bool = False) -> Contract:
-    """A verdict as reports show it, with the `certificates` of what holds or without."""
+    """Return a verdict as reports show it, with the `certificates` of a claim that holds or without."""
     return Contract(
         contract_text(verdict.ensures),
         verdict.outcome,
         verdict.reason,
         verdict.deciding,
         SourcePlace.of(verdict.ensures.span),
-        tuple(each.certificate for each in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
+        tuple(proof.certificate for proof in verdict.proofs) if certificates and verdict.outcome == "holds" else (),
         verdict.derived,
         contract_text(verdict.guarded.ensures) if verdict.guarded else "",
         verdict.guarded.fails_where if verdict.guarded else "",
@@ -248,7 +248,7 @@ def contract(verdict: Verdict, certificates: bool = False) -> Contract:
 
 
 def contract_text(ensures: s.Ensures) -> str:
-    """The `ensures` as the source has it, in canonical form."""
+    """Return the `ensures` as the source has it, in canonical form."""
     subject, relation = ensures.subject, ensures.relation
     if relation in ("==", "<=", ">="):
         text: str = Formula(ensures.bound, f"{subject} {relation}")

@@ -170,7 +170,7 @@ class Branching:
         beyond = np.where((values[~ours] > ZERO).any(axis=0), 1.0, np.where(out, values[ours].max(axis=0), 0.0))
         self.bound = min(self.bound, self._level * exp(min(1.0, beyond.min())) if self._level > 0 else self._level)
         low, high, planes, values = low[~out], high[~out], planes[:, ~out], values[:, ~out]
-        # A plane is to be at most 0, so that no slope may add more than what the others leave.
+        # A plane must be at most 0, so that no slope may add more than the rest of the plane leaves.
         slopes = planes[..., :-1]
         with np.errstate(all="ignore"):
             limit = (ZERO - values[..., None] + np.minimum(slopes * low, slopes * high)) / slopes

@@ -117,7 +117,7 @@ def find_free_variables(variables: Sequence[Variable], facts: Sequence[s.Fact], 
 
 
 def _implied_facts(facts: Sequence[s.Fact], variables: Sequence[Variable]) -> Iterator[s.Fact]:
-    """Yield the facts that bound what equals a variable, or divides it, by the variable's largest value."""
+    """Yield the facts that bound an expression that equals or divides a variable by the variable's largest value."""
     most = {variable.name: variable.high for variable in variables if variable.high is not None}
     for fact in facts:
         match fact:

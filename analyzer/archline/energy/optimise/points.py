@@ -36,7 +36,7 @@ ROUNDING_TOLERANCE = 1e-12
 SEARCH_TOLERANCE = 1e-6
 """Optima over real numbers, and over boxes, are exact up to this share."""
 MAX_TRIED = 200
-"""At most this many points, also of a part of them, are evaluated exactly to find what binds."""
+"""At most this many points, of all or of a part, are evaluated exactly to find the binding constraints."""
 PARTIAL_RANGES_NOTE = "ranges are of points that were evaluated: others may be within 1 % of the optimum too"
 SIZE_RANGES_NOTE = "ranges of quantities are those at the best sizes"
 Marks = NDArray[np.bool_]

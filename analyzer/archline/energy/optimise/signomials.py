@@ -19,8 +19,8 @@ Monomial = tuple[tuple[int, float], ...]
 Sum = Mapping[Monomial, float]
 ONE: Sum = {(): 1.0}
 MAX_TERMS, MAX_POWER, MAX_SIGNED_POWER = 400, 3, 12
-"""Sums are multiplied out up to so many terms, powers of positive sums up to the second number, of signed ones, which
-have no other form, up to the third."""
+"""Sums are multiplied out up to MAX_TERMS terms, powers of positive sums up to MAX_POWER, of signed sums, which have
+no other form, up to MAX_SIGNED_POWER."""
 Choice = tuple[str, tuple[frozenset[Any], ...]]
 """A max or a min, by its arguments."""
 

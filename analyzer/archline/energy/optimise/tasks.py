@@ -156,7 +156,7 @@ class OptimisationTask:
         )
 
     def _notes_on(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
-        """Say which model is taken where none is named, and what `energy` warns of."""
+        """Yield the reason for the model if none is named, and the warnings of `energy`."""
         if estimate is not None:
             yield from () if self._names_model else explain_choice(self.chosen, self.model, minimised)
             yield from collect_notes(self.chosen, estimate, self._cache)

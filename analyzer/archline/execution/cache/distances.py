@@ -110,7 +110,7 @@ def _move_mark(words: Buffer, tree: Buffer, old: int, new: int) -> None:
     while behind < ahead:
         tree[behind] -= 1
         behind += behind & -behind
-    # A node from the path behind that is not before `ahead` is on the path from there too.
+    # A node on the path from `behind` that is not before `ahead` is on the path from `ahead` too.
     meeting = min(behind, len(tree))
     while ahead < meeting:
         tree[ahead] += 1

@@ -11,19 +11,19 @@ COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 
 def render(report: CheckReport, width: int) -> str:
-    """A command a finding, nothing where there is none."""
-    return "".join(f"{command(each, report.root)}\n" for each in report.findings)
+    """Return a command for each finding; empty without findings."""
+    return "".join(f"{command(finding, report.root)}\n" for finding in report.findings)
 
 
 def command(finding: CheckFinding, root: Path) -> str:
     """The command of a finding; paths start at the root."""
-    known = {
+    fields = {
         "file": from_root(finding.path, root),
         "line": finding.line,
         "col": finding.place.column,
         "title": f"{finding.code}: {finding.title}",
     }
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in known.items() if value)
+    properties = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items() if value)
     return f"::{COMMANDS[finding.level]} {properties}::{_data(finding.message)}"
 
 

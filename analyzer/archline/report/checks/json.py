@@ -10,7 +10,7 @@ from archline.report.view import Contract, StoppedRun
 
 
 def render(report: CheckReport, width: int) -> str:
-    """The document: every `ensures` of every algorithm, and every claim."""
+    """Return the document: every `ensures` of every algorithm, and every claim."""
     if report.problems and not report.targets:
         return ""
 
@@ -26,19 +26,21 @@ def render(report: CheckReport, width: int) -> str:
             "target": view.target,
             "algorithms": [
                 {
-                    "algorithm": each.name,
-                    "ensures": list(map(shown, each.contracts)),
-                    "assumptions": each.assumptions,
-                    **({} if each.stop is None else {"stops": _stop(each.stop)}),
-                    **({"messages": each.messages} if each.messages else {}),
+                    "algorithm": group.name,
+                    "ensures": list(map(shown, group.contracts)),
+                    "assumptions": group.assumptions,
+                    **({} if group.stop is None else {"stops": _stop(group.stop)}),
+                    **({"messages": group.messages} if group.messages else {}),
                 }
-                for each in view.algorithms
+                for group in view.algorithms
             ],
             "claims": list(map(shown, view.claims)),
         }
         for view in report.targets
     ]
-    findings = [json.pick(each, "code", "level", "message", "path", "line", "algorithm") for each in report.findings]
+    findings = [
+        json.pick(finding, "code", "level", "message", "path", "line", "algorithm") for finding in report.findings
+    ]
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 

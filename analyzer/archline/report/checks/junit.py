@@ -9,24 +9,26 @@ from archline.report.findings import ERROR, OF_ENTRIES, RULES, CheckFinding, Che
 from archline.report.view import CheckView, Contract
 
 ILLEGAL = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""What XML 1.0 has no way to write."""
+"""The characters that XML 1.0 cannot represent."""
 COUNTED = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-"""The attributes of a suite that say how many of which elements are in it."""
+"""The attributes of a suite that count its elements, with the tags of these."""
 
 
 def render(report: CheckReport, width: int) -> str:
-    """A suite for each target, and one for what cannot be checked."""
+    """Return a suite for each target, one for the baseline and comments, one for programs that cannot be checked."""
     root = _element("testsuites", name="archline check")
     root.extend(_suite(report, view) for view in report.targets)
-    entries = [_case(each, "failure") for each in report.failing if (each.code, each.level) in OF_ENTRIES]
-    refused = [_case(each, "error") for each in report.findings if each.level == ERROR and each.code not in RULES]
+    entries = [_case(finding, "failure") for finding in report.failing if (finding.code, finding.level) in OF_ENTRIES]
+    refused = [
+        _case(finding, "error") for finding in report.findings if finding.level == ERROR and finding.code not in RULES
+    ]
     for name, cases in (("baseline and comments", entries), ("cannot be checked", refused)):
         if cases:
             root.append(suite := _element("testsuite", name=name))
             suite.extend(cases)
-    for each in (*root, root):
+    for element in (*root, root):
         for attribute, tag in COUNTED.items():
-            each.set(attribute, str(sum(1 for _ in each.iter(tag))))
+            element.set(attribute, str(sum(1 for _ in element.iter(tag))))
     ElementTree.indent(root)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(root, encoding="unicode") + "\n"
 
@@ -34,11 +36,11 @@ def render(report: CheckReport, width: int) -> str:
 def _suite(report: CheckReport, view: CheckView) -> ElementTree.Element:
     suite = _element("testsuite", name=view.target)
     for group in view.groups:
-        for each in group.contracts:
-            where = {"file": each.place.path, "line": str(each.place.line)}
-            suite.append(case := _element("testcase", classname=group.name, name=each.text, **where))
-            case.extend(_outcome(report, each))
-    notes = [f"{each.stop.place}: {each.name}: {each.stop.text}" for each in view.groups if each.stop is not None]
+        for contract in group.contracts:
+            where = {"file": contract.place.path, "line": str(contract.place.line)}
+            suite.append(case := _element("testcase", classname=group.name, name=contract.text, **where))
+            case.extend(_outcome(report, contract))
+    notes = [f"{group.stop.place}: {group.name}: {group.stop.text}" for group in view.groups if group.stop is not None]
     if notes:
         suite.append(_element("system-out", "\n".join(notes)))
     return suite
@@ -49,14 +51,14 @@ def _outcome(report: CheckReport, contract: Contract) -> list[ElementTree.Elemen
     if contract.outcome == "holds":
         return []
     if ignored or (contract.outcome != "fails" and not report.strict):
-        said = f"{code} is ignored" if ignored else contract.outcome
-        return [_element("skipped", message=f"{said}: {contract.reason}")]
+        outcome = f"{code} is ignored" if ignored else contract.outcome
+        return [_element("skipped", message=f"{outcome}: {contract.reason}")]
     text = "\n".join([str(contract.place), *reasons(contract)])
     return [_element("failure", text, type=contract.outcome, message=contract.reason)]
 
 
 def _case(finding: CheckFinding, tag: str) -> ElementTree.Element:
-    """What is about no claim: a cost that changed, an entry that nothing needs, a program that cannot be checked."""
+    """Return a case that is about no claim: a changed cost, an unneeded entry, or a program that cannot be checked."""
     name = f"{finding.code}: {finding.title}"
     case = _element("testcase", classname=finding.algorithm or finding.path, name=name, file=finding.path)
     text = "\n".join(filter(None, (str(finding.place), finding.message)))

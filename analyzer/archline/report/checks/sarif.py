@@ -17,27 +17,27 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 
 
 def render(report: CheckReport, width: int) -> str:
-    """One run, with the rules of its findings; equal findings are numbered."""
-    titles = dict(sorted({each.code: each.title for each in report.findings}.items()))
+    """Return one run, with the rules of its findings; equal findings are numbered."""
+    titles = dict(sorted({finding.code: finding.title for finding in report.findings}.items()))
     rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
     driver = {"name": "archline", "version": version("archline"), "rules": rules}
-    codes, seen = list(titles), Counter[tuple[str, ...]]()
-    results = [_result(each, codes.index(each.code), report.root, seen) for each in report.findings]
+    codes, counts = list(titles), Counter[tuple[str, ...]]()
+    results = [_result(finding, codes.index(finding.code), report.root, counts) for finding in report.findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json.render({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _result(finding: CheckFinding, rule: int, root: Path, seen: Counter[tuple[str, ...]]) -> dict[str, Any]:
-    """Give a finding a fingerprint that stays the same when lines are added above and messages are reworded."""
+def _result(finding: CheckFinding, rule: int, root: Path, counts: Counter[tuple[str, ...]]) -> dict[str, Any]:
+    """Describe a finding, with fingerprints that stay the same when lines are added above or messages are reworded."""
     path = from_root(finding.path, root)
     subject = (finding.code, path, finding.algorithm)
     fingerprints = {
-        # Alerts that code hosts opened by the message are found by it once more; it goes with the next release.
+        # Alerts that code hosts opened by the message (v1) are still matched by it; it is dropped in the next release.
         "archlineFinding/v1": (*subject, finding.claim or finding.message),
         "archlineFinding/v2": (*subject, finding.key or finding.claim),
     }
-    seen.update((name, *parts) for name, parts in fingerprints.items())
-    marks = {name: _digest((*parts, str(seen[name, *parts]))) for name, parts in fingerprints.items()}
+    counts.update((name, *parts) for name, parts in fingerprints.items())
+    marks = {name: _digest((*parts, str(counts[name, *parts]))) for name, parts in fingerprints.items()}
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -58,7 +58,7 @@ def _digest(parts: tuple[str, ...]) -> str:
 
 
 def _region(place: SourcePlace) -> dict[str, int]:
-    """Without columns a region is its whole line, without an end it goes to the end of the line."""
+    """Return the region of a place: its whole line without columns, up to the end of the line without an end."""
     start = {"startColumn": place.column} if place.column else {}
     end = {"endColumn": place.end_column} if start and place.end_line == place.line else {}
     return {"startLine": place.line, **start, **end}

@@ -1,4 +1,4 @@
-"""Verdicts for people: one a line, behind the `file:line` that editors can jump to."""
+"""Render verdicts for people: one a line, after the `file:line` that editors can jump to."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
 from archline.report.view import CheckView, Contract
 
 MAX_LISTED_CLAIMS = 20
-"""Of more claims that hold a line a file says how many do."""
+"""If more claims hold, a file has one line with their number."""
 
 
 def render(report: CheckReport, width: int) -> str:
-    """The contracts of every algorithm, and how many have which outcome."""
+    """Return the contracts of every algorithm, and the number of contracts of each outcome."""
     if report.problems and not report.targets:
         return ""
-    many = not report.verbose and sum(each.outcome == "holds" for each in report.all) > MAX_LISTED_CLAIMS
+    many = not report.verbose and sum(contract.outcome == "holds" for contract in report.all) > MAX_LISTED_CLAIMS
     short = report.quiet or many
     lines: list[str] = []
     for view in report.targets:
         for group in view.groups:
-            claims = [each for each in group.contracts if not (short and each.outcome == "holds")]
+            claims = [contract for contract in group.contracts if not (short and contract.outcome == "holds")]
             stop = [] if group.stop is None else wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             if short and not claims and (report.quiet or not stop):
                 continue
@@ -36,39 +36,39 @@ def render(report: CheckReport, width: int) -> str:
     if many and not report.quiet:
         held = [line for view in report.targets for line in _held_summary(view)]
         lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
-    entries = [each for each in report.findings if (each.code, each.level) in OF_ENTRIES]
-    for each in entries:
-        head, *hints = each.message.split("\n")
-        lines += wrap(f"{each.place}: {each.level}: {head} [{each.code}]", width, "    ")
+    entries = [finding for finding in report.findings if (finding.code, finding.level) in OF_ENTRIES]
+    for finding in entries:
+        head, *hints = finding.message.split("\n")
+        lines += wrap(f"{finding.place}: {finding.level}: {head} [{finding.code}]", width, "    ")
         lines += [line for hint in hints for line in wrap(f"    {hint}", width, "    ")]
-    counts = Counter((each.code, each.level) for each in entries)
-    said = [tally(report.all) or "nothing is ensured"]
+    counts = Counter((finding.code, finding.level) for finding in entries)
+    summary = [tally(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):
-        said.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")
-    said += [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in OF_ENTRIES.items() if counts[kind]]
+        summary.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")
+    summary += [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in OF_ENTRIES.items() if counts[kind]]
     more = ["`--verbose` lists all"] if many and not report.quiet else []
-    return "\n".join([*lines, *([""] if entries else []), "; ".join([*said, *more])]) + "\n"
+    return "\n".join([*lines, *([""] if entries else []), "; ".join([*summary, *more])]) + "\n"
 
 
 def _held_summary(view: CheckView) -> Iterator[str]:
-    """The number of claims of a file that hold, and whether any of them rests on assumptions."""
-    held = [(each, group) for group in view.groups for each in group.contracts if each.outcome == "holds"]
+    """Yield the number of claims of a file that hold, and whether one of the claims rests on assumptions."""
+    held = [(contract, group) for group in view.groups for contract in group.contracts if contract.outcome == "holds"]
     if held:
-        assuming = any(each.assumptions or group.assumptions for each, group in held)
-        yield f"{view.target}: {tally(each for each, _ in held)}{', under assumptions' if assuming else ''}"
+        assuming = any(contract.assumptions or group.assumptions for contract, group in held)
+        yield f"{view.target}: {tally(contract for contract, _ in held)}{', under assumptions' if assuming else ''}"
 
 
 def _group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
-    """Places and outcomes in columns, with the reasons and proofs indented."""
-    room = max((len(f"{each.place}:") for each in contracts), default=0)
-    outcomes = max((len(each.outcome) for each in contracts), default=0)
-    for each in contracts:
-        head = f"{f'{each.place}:'.ljust(room)} {each.outcome.ljust(outcomes)}  "
-        code, ignored = report.of(each)
+    """Yield places and outcomes in columns, with the reasons and proofs indented."""
+    room = max((len(f"{contract.place}:") for contract in contracts), default=0)
+    outcomes = max((len(contract.outcome) for contract in contracts), default=0)
+    for contract in contracts:
+        head = f"{f'{contract.place}:'.ljust(room)} {contract.outcome.ljust(outcomes)}  "
+        code, ignored = report.of(contract)
         mark = f"  [{code}{', ignored' if ignored else ''}]" if code else ""
-        # Behind a long path the line is longer than the terminal, not broken into shreds.
-        first, *rest = wrap(each.text + mark, max(MIN_WIDTH, width - len(head)))
-        more = [line for reason in reasons(each) for line in wrap(reason, width - 4)]
+        # With a long path the line is longer than the terminal, so that the claim is not broken into short pieces.
+        first, *rest = wrap(contract.text + mark, max(MIN_WIDTH, width - len(head)))
+        more = [line for reason in reasons(contract) for line in wrap(reason, width - 4)]
         if report.certificates:
-            more += [line for proof in each.certificates for line in block_lines(proof_text(proof), width - 4)]
+            more += [line for proof in contract.certificates for line in block_lines(proof_text(proof), width - 4)]
         yield from (head + first, *indented([*rest, *more], 4))

@@ -1,4 +1,4 @@
-"""Rows of a page of costs: forms, in full where they are short; the regimes of io, and its lower bounds."""
+"""Build the rows of a page of costs: forms, in full if they are short, the regimes of io, and its lower bounds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LEADING = "~: leading terms as all sizes grow"
 
 @record
 class PageRow:
-    """A row: what it is of, its form or value, its status (or the least Z of a regime), its growth."""
+    """A row: its label, the form or value, the status (or the minimum Z of a regime), and the growth."""
 
     label: str
     form: str
@@ -44,42 +44,41 @@ class PageRow:
 
     @property
     def cells(self) -> tuple[str, ...]:
-        """The cells of its row."""
         return self.label, self.form, self.status, self.growth
 
 
 def label_of(row: CostRow) -> str:
-    """Name a row."""
+    """Return the label of a row: the metric, of `io` with its meaning."""
     return IO if row.metric == "io" else row.metric
 
 
 def divisors_of(row: CostRow) -> frozenset[str]:
-    """The sizes that arrays are cut by."""
+    """Return the sizes of blocks of arrays, which are divisors in the upper bounds."""
     uppers = [row.upper, *(bound.value for bound in row.by_cache)]
     return frozenset(name for upper in uppers if upper is not None for name in find_block_sizes(upper))
 
 
 MAX_CONDITION_WIDTH = 30
-"""Characters of a least Z that are shown in full."""
+"""Characters of a minimum Z that are shown in full."""
 CASES = 4
-"""Up to so many cases of the sizes are all shown."""
+"""Number of cases of the sizes that are all shown."""
 LENGTHS = (*range(1, 65), 2**20)
-"""Lengths of lines at which numbers of lines that depend on them alone are looked at."""
+"""Line lengths at which numbers of lines that depend on the length alone are evaluated."""
 MIN_NAMED_SHARE = 20
-"""What is less than this part of the largest is not named."""
+"""Parts with less than 1/MIN_NAMED_SHARE of the lines of the cache are not named."""
 NEARLY, LINE_TOLERANCE = 0.04, 4
-"""So near are lines to those of a part that they are the same."""
+"""A number of lines is that of a part if it differs by at most this fraction, or this number of lines."""
 COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
 def what_fits(bound: Bound) -> str:
-    """The parts of arrays whose lines stay in the cache for reuse, the largest first; or how many lines there are."""
+    """Describe the parts of arrays whose lines stay in the cache for reuse, largest first; or the number of lines."""
     if any(need == Poly.symbol("Z") - Poly.symbol("L") * bound.value for need in bound.where.needs):
         return "all fits"
     if is_constant(bound):
         return _counted(bound)
     point = comparison_point((bound,))
-    parts = [_part_name(lines, kept, point) for lines, kept in _resident_lines_by_array(bound, point)]
+    parts = [_part_name(lines, residency, point) for lines, residency in _resident_lines_by_array(bound, point)]
     if not parts:
         return "parts of arrays"
     *before, last = (template.format(array) for template, array in parts)
@@ -89,45 +88,47 @@ def what_fits(bound: Bound) -> str:
 
 
 def _counted(bound: Bound) -> str:
-    """Numbers of lines, for lines of all lengths."""
-    found = {int(words_needed(bound, {"L": length, "Z": 0})) // length for length in LENGTHS}
-    least, most = min(found), max(found)
+    """Describe the number of lines for lines of all lengths."""
+    counts = {int(words_needed(bound, {"L": length, "Z": 0})) // length for length in LENGTHS}
+    least, most = min(counts), max(counts)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
 
 def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator[tuple[float, Residency]]:
-    """The lines of each array that a regime keeps resident, in descending order; the largest where units differ."""
+    """Yield the lines of each array that a regime keeps resident, in descending order; the largest if units differ."""
     held: dict[str, list[tuple[float, Residency]]] = {}
-    for each in bound.kept:
-        if not each.held.names <= CACHE:
-            held.setdefault(each.array, []).append((value_at(each.held, point), each))
+    for residency in bound.kept:
+        if not residency.held.names <= CACHE:
+            held.setdefault(residency.array, []).append((value_at(residency.held, point), residency))
     left = most = words_needed(bound, point) / LINE
-    largest = {array: max(own, key=itemgetter(0)) for array, own in held.items()}
-    of_all = {array: sum(lines for lines, _ in own) for array, own in held.items()}
-    found = [(all_ if (all_ := of_all[array]) <= most else lines, kept) for array, (lines, kept) in largest.items()]
-    for lines, kept in sorted(found, key=itemgetter(0), reverse=True):
+    largest = {array: max(entries, key=itemgetter(0)) for array, entries in held.items()}
+    of_all = {array: sum(lines for lines, _ in entries) for array, entries in held.items()}
+    candidates = [
+        (all_ if (all_ := of_all[array]) <= most else lines, residency) for array, (lines, residency) in largest.items()
+    ]
+    for lines, residency in sorted(candidates, key=itemgetter(0), reverse=True):
         if left >= lines >= most / MIN_NAMED_SHARE:
             left -= lines
-            yield lines, kept
+            yield lines, residency
 
 
-def _part_name(lines: float, kept: Residency, point: Mapping[str, int]) -> tuple[str, str]:
-    """What part of an array so many lines are, and the array."""
+def _part_name(lines: float, residency: Residency, point: Mapping[str, int]) -> tuple[str, str]:
+    """Name the part of an array that has about this number of lines; the name is a template for the array."""
     units = {
-        name: size for name, size in _parts(kept, point) if abs(lines - size) <= max(LINE_TOLERANCE, NEARLY * size)
+        name: size for name, size in _parts(residency, point) if abs(lines - size) <= max(LINE_TOLERANCE, NEARLY * size)
     }
-    return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), kept.array
+    return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), residency.array
 
 
-def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
-    """Parts of an array that have a name, with their lines."""
-    extents = [value_at(extent, point) for extent in kept.extents]
-    row = -(-extents.pop(kept.along) // LINE)
+def _parts(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+    """Yield templates of names for parts of an array, with their lines."""
+    extents = [value_at(extent, point) for extent in residency.extents]
+    row = -(-extents.pop(residency.along) // LINE)
     yield "{}", prod(extents) * row
     yield "half of {}", prod(extents) * row / 2
     # Of k*b rows, b may be those of a block.
-    whole = {name for extent in kept.extents for name in extent.names if extent.names == {name}}
-    blocks = sorted(kept.held.names - CACHE - whole)
+    whole = {name for extent in residency.extents for name in extent.names if extent.names == {name}}
+    blocks = sorted(residency.held.names - CACHE - whole)
     sides = [(name, point[name], -(-point[name] // LINE)) for name in blocks]
     if not extents:
         yield from (("a block of {}", wide) for _, _, wide in sides)
@@ -144,11 +145,11 @@ def _parts(kept: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, flo
         yield "a row of a block of {}", wide
         yield "a column of a block of {}", side
         yield from ((f"{name} columns of {{}}", extent * wide) for extent in extents)
-        yield from (("a block of {}", other * wide) for _, other, _ in sides)
+        yield from (("a block of {}", height * wide) for _, height, _ in sides)
 
 
 def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
-    """Up to four upper bounds, each with the least Z for it; of those whose forms are shown alike, the first."""
+    """Yield up to four upper bounds, each with its minimum Z; of several that look alike only the first."""
     shown: set[str] = set()
     for bound in select_regimes(row.by_cache):
         form = short_form(bound.value, view.text)
@@ -158,7 +159,7 @@ def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
 
 
 def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
-    """The least Z of a regime: in full where that is short, else in its leading terms."""
+    """Return the minimum Z of a regime: in full if that is short, else in its leading terms."""
     (condition,) = bound.where.facts
     match condition:
         case s.Binary(op=">=", left=s.Name(id="Z"), right=least):
@@ -172,22 +173,22 @@ def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
         for need in bound.where.needs
         if "Z" in need.names
     }
-    known = [lead for lead in leads if lead is not None]
-    if len(known) < len(leads):
+    leading = [lead for lead in leads if lead is not None]
+    if len(leading) < len(leads):
         return cut_terms(text, 2 * MAX_CONDITION_WIDTH)
-    large = assume_large_sizes(frozenset().union(*(lead.names for lead in known)))
-    most = [one for one in known if not any(one != other and large.nonnegative(other - one) for other in known)]
+    large = assume_large_sizes(frozenset().union(*(lead.names for lead in leading)))
+    most = [lead for lead in leading if not any(lead != rival and large.nonnegative(rival - lead) for rival in leading)]
     texts = sorted(map(view.text, most))
-    short = Formula(texts[0].tree if len(texts) == 1 else b.call("max", *(each.expr for each in texts)), "~")
+    short = Formula(texts[0].tree if len(texts) == 1 else b.call("max", *(part.expr for part in texts)), "~")
     return cut_terms(min(short, text, key=len), 2 * MAX_CONDITION_WIDTH)
 
 
 IN_ALL_CASES = " in all cases"
-"""Stands behind a growth beside the first of several cases that is not of this case alone."""
+"""Follows a growth in the first of several cases that is not of this case alone."""
 
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
-    """The rows of a metric, with its growth, and why it has no Theta."""
+    """Yield the rows of a metric, with its growth, and the reason if it has no Theta."""
     label = label_of(row)
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
@@ -212,29 +213,29 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
 
 
 def _tightness(row: CostRow) -> str:
-    """`exact`, `tight` for bounds that are equal at these sizes, `bounds` for others."""
+    """Return `exact`, `tight` for bounds that are equal at these sizes, else `bounds`."""
     if row.values is None:
         return ""
     return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
 
 
 def _shorter_by_cases(view: CostView, row: CostRow) -> bool:
-    """Whether the forms of its cases are shorter together than the one form for all sizes."""
+    """Test whether the forms of its cases are shorter together than the one form for all sizes."""
     assert row.upper is not None
     lengths = (len(view.restrict_to(piece.where).text(piece.upper)) for piece in row.pieces)
     return sum(lengths) < len(view.text(row.upper))
 
 
 def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
-    """All cases of the sizes, each with its growth; of many that a recursion begins with only the last one."""
+    """Yield all cases of the sizes, each with its growth; of many cases that come from a recursion only the last."""
     many = len(row.pieces) > CASES and not all(piece.by_sizes for piece in row.pieces)
     shown = row.pieces[-1:] if many else row.pieces
     growths = row.growths_by_case if growth and not many else ()
     of_all = join_phrases(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
-    for piece, own in zip_longest(shown, growths or (of_all,), fillvalue=""):
+    for piece, case_growth in zip_longest(shown, growths or (of_all,), fillvalue=""):
         assert isinstance(piece, Piece)
         lower, upper = (short_form(end, view.restrict_to(piece.where).text) for end in (piece.lower, piece.upper))
-        yield PageRow(label, upper if piece.exact else prefix_relation("<=", upper), piece.where.label, own)
+        yield PageRow(label, upper if piece.exact else prefix_relation("<=", upper), piece.where.label, case_growth)
         if not piece.exact:
             yield PageRow("", prefix_relation(">=", lower))
         label = ""
@@ -250,39 +251,42 @@ def _values(row: CostRow) -> str:
 
 
 def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
-    """The lower bound for any schedule, and within which factor of it the upper bounds are."""
+    """Yield the lower bound for any schedule, and the factor within which upper bounds are of it."""
     if row.lower is None:
         return
     if view.at is not None:
         yield from gap_lines(row)
         return
-    found = row.attained
+    optimality = row.attained
     last = row.pieces[-1]
     least, kind = short_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
     if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
-    if found is None or not found.floors:
+    if optimality is None or not optimality.floors:
         yield join_phrases("lower bound: ", least, f", {kind}")
     else:
-        yield join_phrases("lower bound for any schedule: ", any_schedule_bound_text(found), f", and {kind}, ", least)
-    if found is not None:
-        yield from _nearness(view, row, found)
+        yield join_phrases(
+            "lower bound for any schedule: ", any_schedule_bound_text(optimality), f", and {kind}, ", least
+        )
+    if optimality is not None:
+        yield from _nearness(view, row, optimality)
 
 
-def _nearness(view: CostView, row: CostRow, found: OptimalityResult) -> Iterator[str]:
-    """`asymptotically optimal where ...`, or within which factor of the lower bound."""
-    known = [each for each in found.regimes if each.factor is not None]
+def _nearness(view: CostView, row: CostRow, optimality: OptimalityResult) -> Iterator[str]:
+    """Yield `asymptotically optimal where ...`, or the factor within which upper bounds are of the lower bound."""
+    decided = [regime for regime in optimality.regimes if regime.factor is not None]
     bounds = {bound.where.when: bound for bound in row.by_cache}
     texts: dict[str, str] = {}
-    for regime in known[:-4:-1]:
+    for regime in decided[:-4:-1]:
         near = bounds.get(regime.when)
         when = regime.when if near is None else prefix_relation("Z >=", least_cache(view, row, near))
-        # Conditions may differ in terms that a short form leaves out: the sharper factor stands for both.
+        # Conditions may differ in terms that a short form leaves out: the sharper factor is shown for both.
         texts.setdefault(when, join_phrases(regime.text, *((" where ", when) if when else ())))
     parts = [*texts.values()]
     if parts:
         yield join_phrases(
-            join_with_mark(parts, "; "), *((", if ", join_with_mark(found.under, " and ")) if found.under else ())
+            join_with_mark(parts, "; "),
+            *((", if ", join_with_mark(optimality.under, " and ")) if optimality.under else ()),
         )
-    elif found.regimes and found.regimes[0].reason:
-        yield f"distance to the lower bound is unknown: {found.regimes[0].reason}"
+    elif optimality.regimes and optimality.regimes[0].reason:
+        yield f"distance to the lower bound is unknown: {optimality.regimes[0].reason}"

@@ -1,4 +1,4 @@
-"""The costs of an algorithm in full, with all regimes and lower bounds: a page, and JSON."""
+"""Render the costs of an algorithm in full, with all regimes and lower bounds, as a page and as JSON."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ from archline.report.view import Number, ValueRange
 
 
 def document(view: CostView) -> Document:
-    """The table of an algorithm's derived costs, its values at the point, its assumptions and contracts."""
-    known, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
+    """Return the table of derived costs, their values at the point, the assumptions and the contracts."""
+    lower_bounds, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
     near = [factor for row in view.rows for factor in derivation.gap_lines(row)]
     claims = Table(("outcome", "claim"), tuple(map(tuple, contracts(view.contracts))), headed=False)
@@ -37,8 +37,8 @@ def document(view: CostView) -> Document:
         (
             (Table(("metric", "status", "", "cost"), tuple(_costs(view))),),
             () if view.at is None else (f"at {point_text(view.at)}{assumed}", _values(view), *near),
-            tuple(communication.items(known)) if known is not None and known.bounds else (),
-            () if view.replicated is None else (replication_note(view.replicated, known is not None),),
+            tuple(communication.items(lower_bounds)) if lower_bounds is not None and lower_bounds.bounds else (),
+            () if view.replicated is None else (replication_note(view.replicated, lower_bounds is not None),),
             on_several(view),
             tuple(warning_notes(view)),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
@@ -56,7 +56,7 @@ def _costs(view: CostView) -> Iterator[tuple[str, ...]]:
             yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.open)), ", ")
         if row.attained is not None:
             yield from (("", name, "", factor) for name, factor in derivation.attained(row.attained))
-        # The kinds say nothing new of a total that is nothing, unknown, or all of one kind.
+        # The kinds add nothing to a total that is 0, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
                 yield from _bounds(view, kind, f"  {kind.metric}")
@@ -96,7 +96,7 @@ def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, st
 
 
 def as_document(view: CostView) -> dict[str, Any]:
-    """`archline cost`."""
+    """Return the JSON document of `archline cost`."""
     document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
         document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
@@ -111,11 +111,11 @@ def as_document(view: CostView) -> dict[str, Any]:
     document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
     document["ensures"] = list(map(contract, view.contracts))
     if view.schedules:
-        document["schedules"] = [pick(each, "schedule=name", "bound", "source") for each in view.schedules]
+        document["schedules"] = [pick(schedule, "schedule=name", "bound", "source") for schedule in view.schedules]
     if view.lru is not None:
         document["lru"] = lru_document(view, view.lru)
-    found: dict[str, Any] = to_json_value(document, view.text)
-    return found
+    result: dict[str, Any] = to_json_value(document, view.text)
+    return result
 
 
 def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
@@ -136,40 +136,40 @@ def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
         cost["published"] = _published(row.published)
     reached = () if row.reached is None else row.reached()
     if reached:
-        cost["reached"] = [_reached(each) for each in reached]
+        cost["reached"] = [_reached(region) for region in reached]
     if row.touched:
-        cost["touched"] = [_in_full(view, each) for each in row.touched]
+        cost["touched"] = [_in_full(view, region) for region in row.touched]
     return cost
 
 
-def _in_full(view: CostView, found: TouchedRegion) -> dict[str, Any]:
-    """What each call touches in full, half open."""
-    box = [{"from": low, "to": high + 1} for low, high in found.box]
-    sides = {half: found.half == half for half in ("lower", "upper")}
-    return {"array": found.array, "box": box, "when": view.large(found), **sides}
+def _in_full(view: CostView, region: TouchedRegion) -> dict[str, Any]:
+    """Describe a region that each call touches in full, as half-open intervals."""
+    box = [{"from": low, "to": high + 1} for low, high in region.box]
+    sides = {half: region.half == half for half in ("lower", "upper")}
+    return {"array": region.array, "box": box, "when": view.large(region), **sides}
 
 
-def _reached(found: ReachedRegion) -> dict[str, Any]:
-    """What calls by indices work on, half open, and their io at most where few lines fit."""
-    arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in found.parts}
-    return {"algorithm": found.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": found.most}
+def _reached(region: ReachedRegion) -> dict[str, Any]:
+    """Describe the regions that calls by indices reach, half open, and their maximum io if few lines fit."""
+    arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in region.parts}
+    return {"algorithm": region.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": region.most}
 
 
-def _published(found: Published) -> dict[str, Any]:
-    """Lower bounds of the literature, for lines of one word."""
-    bounds = [pick(each, "by", "source", "bound=text", "growth=relation", "times") for each in found.bounds]
-    return {"kernel": found.kernel, "bounds": bounds, "because": found.because}
+def _published(published: Published) -> dict[str, Any]:
+    """Describe lower bounds of the literature, for lines of one word."""
+    bounds = [pick(bound, "by", "source", "bound=text", "growth=relation", "times") for bound in published.bounds]
+    return {"kernel": published.kernel, "bounds": bounds, "because": published.because}
 
 
 def _any_order(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
-    """How close the bounds are to the lower bound over all schedules, and to each other."""
-    regimes = [pick(each, "when", "factor", "reason") for each in attained.regimes]
-    found = {**pick(attained, "omega=floors", "under"), "regimes": regimes}
+    """Compare the bounds with the lower bound over all schedules, and with each other."""
+    regimes = [pick(regime, "when", "factor", "reason") for regime in attained.regimes]
+    result = {**pick(attained, "omega=floors", "under"), "regimes": regimes}
     if row.any_order is not None and row.values is not None:
-        found["value"] = exact(row.any_order)
-        found["factor"] = _ratio(row.values.upper, row.any_order)
-        found["factor_between_bounds"] = _ratio(row.values.upper, row.values.lower)
-    return found
+        result["value"] = exact(row.any_order)
+        result["factor"] = _ratio(row.values.upper, row.any_order)
+        result["factor_between_bounds"] = _ratio(row.values.upper, row.values.lower)
+    return result
 
 
 def _ratio(upper: Number, lower: Number) -> str | None:

@@ -1,4 +1,4 @@
-"""The first page of an algorithm's costs: a row a metric, cache misses by regimes, how near they are to a lower bound.
+"""Render the first page of costs: a row for each metric, cache misses by regimes, and their distance to lower bounds.
 
 Long forms are given by their leading terms, marked `~`; `archline cost --all` has them in full.
 """
@@ -47,26 +47,26 @@ OF_REPLACEMENT = {
     "writebacks": "writebacks: under a replacement policy with the fewest misses, which need not minimise bytes",
     "bytes": "bytes: the minimum over all replacement policies of fetches plus writebacks, in words of 8 B",
 }
-"""Which replacement a metric is about."""
+"""The replacement policy that a metric is about."""
 _OF_QUOTIENT = re.compile(r"log2\([^()]*/")
 RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
 """The parallelism."""
 
 
 def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
-    """A table of the metrics, or of some, one of the regimes of io, and what is known of the bounds below them."""
+    """Return a table of all or some metrics, one of the regimes of io, and the lower bounds."""
     case = view.case()
-    found = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
-    rows = [row for row, *_ in found]
-    lines = [line for row, growth, why in found for line in metric_rows(view, row, growth, why)]
+    grown = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
+    rows = [row for row, *_ in grown]
+    lines = [line for row, growth, why in grown for line in metric_rows(view, row, growth, why)]
     if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
         lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
     of_cache = [row for row in rows if row.metric in OF_CACHE]
     regimes = [[] if view.at is not None else list(regime_rows(view, row)) for row in of_cache]
     titles = [label_of(row) if view.at is None and len(of_cache) > 1 else "" for row in of_cache]
     by_cache = [
-        Section(title, (_by_cache(row, each), *bound_sentences(view, row)))
-        for title, row, each in zip(titles, of_cache, regimes, strict=True)
+        Section(title, (_by_cache(row, regime), *bound_sentences(view, row)))
+        for title, row, regime in zip(titles, of_cache, regimes, strict=True)
     ]
     notes = list(_notes(view))
     if case is not None:
@@ -77,13 +77,13 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
             (f"; of {names}, for ", Formula(b.lower_bound_facts(("L",), 2)[0])) if names and not view.on_grid else ()
         )
         notes.append(join_phrases(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
-    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in found):
+    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in grown):
         notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
     costs = Table(
-        ("metric", "cost", "status", "growth"), tuple(each.cells for each in lines), headed=False, below=(2, 3)
+        ("metric", "cost", "status", "growth"), tuple(line.cells for line in lines), headed=False, below=(2, 3)
     )
-    known = view.communication
-    shown = known is not None and known.bounds and {"words", "messages"} & {*(metrics or ("words",))}
+    communication = view.communication
+    shown = communication is not None and communication.bounds and {"words", "messages"} & {*(metrics or ("words",))}
     doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
     return Document(
         _title(view),
@@ -91,7 +91,7 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         place,
         (
             (costs, *by_cache),
-            (_least(known),) if shown and known is not None else (),
+            (_least(communication),) if shown and communication is not None else (),
             on_several(view),
             () if view.lru is None else tuple(lru.items(view, view.lru)),
             notes,
@@ -100,25 +100,24 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
 
 
 def _by_cache(row: CostRow, rows: Sequence[PageRow]) -> Table:
-    """The upper bounds by the size of the cache."""
     head = ("in the cache", f"{row.metric} at most", "where")
-    return Table(head, tuple(each.cells[:3] for each in rows), headed=False, below=(2,))
+    return Table(head, tuple(row_of_regime.cells[:3] for row_of_regime in rows), headed=False, below=(2,))
 
 
 def on_several(view: CostView) -> tuple[Section, ...]:
-    """What io is on several processors, if that is known."""
-    known = tuple(derivation.schedules(view.schedules))
-    return (Section("io on several processors, up to constants", (Section("", known),)),) if known else ()
+    """Return the io on several processors, if that is known."""
+    lines = tuple(derivation.schedules(view.schedules))
+    return (Section("io on several processors, up to constants", (Section("", lines),)),) if lines else ()
 
 
 def warning_notes(view: CostView) -> Iterator[str]:
-    """A note for each finding about the algorithm."""
+    """Yield a note for each finding about the algorithm."""
     for warning in view.warnings:
         yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
 
 
 def _slowly(rows: Sequence[CostRow]) -> str:
-    """Which sizes grow more slowly than the others."""
+    """Name the sizes that grow more slowly than any power of the rest."""
     names = sorted(frozenset().union(*map(divisors_of, rows)))
     return f", with {', '.join(names)} growing more slowly than any power of the others" if names else ""
 
@@ -135,7 +134,7 @@ def _title(view: CostView) -> str:
 
 
 def _parallelism(view: CostView) -> PageRow | None:
-    """Work over span: its growth, or its value at sizes."""
+    """Return the row of work over span: its growth, or its value at sizes."""
     rows = {row.metric: row for row in view.rows}
     work, span = rows.get("work"), rows.get("span")
     if work is None or span is None:
@@ -152,10 +151,10 @@ def _parallelism(view: CostView) -> PageRow | None:
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
         low, high = map(short, ends)
         return PageRow("parallelism", low if low == high else f"{low} .. {high}")
-    found = [(each.upper, each) for row in (work, span) for each in row.growths]
-    match [(upper, each) for upper, each in found if upper is not None and each.tight and not each.is_zero]:
-        case [(above, first), (below, second)] if len(found) == 2:
-            where = format_conjunction({format_fact(each): each for each in (*first.where, *second.where)}.values())
+    bounds = [(order.upper, order) for row in (work, span) for order in row.growths]
+    match [(upper, order) for upper, order in bounds if upper is not None and order.tight and not order.is_zero]:
+        case [(above, first), (below, second)] if len(bounds) == 2:
+            where = format_conjunction({format_fact(fact): fact for fact in (*first.where, *second.where)}.values())
             growth = join_phrases(
                 make_order_formula("Theta", divide_expressions(above, below)), *((" where ", where) if where else ())
             )
@@ -186,14 +185,14 @@ def _notes(view: CostView) -> Iterator[str]:
         yield from _ensured(view.contracts)
 
 
-def _ensured(found: Sequence[Contract]) -> Iterator[str]:
-    """How many claims hold, and those that do not, with the sizes at which they fail."""
-    yield tally(found)
-    for each in found:
-        if each.outcome != "holds":
-            at = f"at {point_text(each.point)}: " if each.point else ""
-            yield f"{each.outcome}: {each.text}: {at}{each.reason}"
-    if any(each.outcome == "fails" for each in found):
+def _ensured(claims: Sequence[Contract]) -> Iterator[str]:
+    """Yield the number of claims that hold, and the rest, with the sizes at which they fail."""
+    yield tally(claims)
+    for claim in claims:
+        if claim.outcome != "holds":
+            at = f"at {point_text(claim.point)}: " if claim.point else ""
+            yield f"{claim.outcome}: {claim.text}: {at}{claim.reason}"
+    if any(claim.outcome == "fails" for claim in claims):
         yield "`archline check` shows more, and exits with 1 where a claim fails"
 
 
@@ -201,14 +200,14 @@ NOTHING = (Fraction(0), Fraction(0))
 
 
 def _least(view: CommunicationView) -> Section:
-    """The lower bounds on words and messages, and what they take for granted."""
-    rows = tuple(each.cells for each in _least_rows(view))
+    """Return the lower bounds on words and messages, with their assumptions."""
+    rows = tuple(row.cells for row in _least_rows(view))
     table = Table(("lower bound on", "at least", "kind", "derived"), rows, headed=False, below=(3,))
     return Section(_least_heading(view), (table, *_least_assumptions(view)))
 
 
 def _least_heading(view: CommunicationView) -> str:
-    """What the bounds are for."""
+    """Describe the problem, and the memory and processors, that the bounds are for."""
     any_ = f"lower bounds for any {view.any}"
     if view.processors is None or view.memory is None:
         where = "" if not view.where else f", {'; '.join(view.where)}"
@@ -217,14 +216,14 @@ def _least_heading(view: CommunicationView) -> str:
 
 
 def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
-    """A bound a row; at sizes the larger first, with how near the words are to it."""
-    valued = sorted((each for each in view.bounds if each.value is not None), key=_value, reverse=True)
+    """Yield a bound a row; at sizes the larger first, with the nearness of the words to it."""
+    valued = sorted((bound for bound in view.bounds if bound.value is not None), key=_value, reverse=True)
     if valued:
         yield from _least_values(view, valued)
         return
-    for each in view.bounds:
-        yield from _in_sizes(each)
-    if any(each.cases for each in view.bounds):
+    for bound in view.bounds:
+        yield from _in_sizes(bound)
+    if any(bound.cases for bound in view.bounds):
         yield PageRow("messages", ">= words/M")
 
 
@@ -234,11 +233,11 @@ def _value(bound: BoundView) -> Ends:
 
 
 def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
-    for index, each in enumerate(valued):
-        assert each.value is not None
-        known = view.words is not None and (index == 0 or each.value[1] < 0)
-        near = factor_text(view.words, each.value) if known and view.words is not None else ""
-        yield PageRow("words" if not index else "", numeral(max(each.value, NOTHING)), each.kind, near)
+    for index, bound in enumerate(valued):
+        assert bound.value is not None
+        shown = view.words is not None and (index == 0 or bound.value[1] < 0)
+        near = factor_text(view.words, bound.value) if shown and view.words is not None else ""
+        yield PageRow("words" if not index else "", numeral(max(bound.value, NOTHING)), bound.kind, near)
     if view.least_messages is not None and view.least_messages[0] > 0:
         near = "" if view.messages is None else factor_text(view.messages, view.least_messages)
         yield PageRow("messages", numeral(view.least_messages), "words over memory", near)
@@ -256,20 +255,20 @@ def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
 
 
 def _least_assumptions(view: CommunicationView) -> Iterator[str]:
-    """What the bounds take for granted, once each."""
-    found = dict.fromkeys(each for bound in view.bounds for each in bound.assumptions)
-    yield f"assuming {'; '.join(found)} (theorems and sources: --all)"
+    """Yield the assumptions of all bounds, without repetition."""
+    assumptions = dict.fromkeys(assumption for bound in view.bounds for assumption in bound.assumptions)
+    yield f"assuming {'; '.join(assumptions)} (theorems and sources: --all)"
 
 
 def _replicated(view: CostView) -> Iterator[str]:
-    """That the input is replicated, and that there are no bounds then."""
+    """State that the input is replicated, so that no bounds apply."""
     if view.replicated is not None:
         yield replication_note(view.replicated, view.communication is not None)
 
 
 def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
-    """The page as text, and how to see more."""
-    found = document(view, metrics)
-    *blocks, notes = found.blocks
+    """Return the page as text, with a line on further options."""
+    page = document(view, metrics)
+    *blocks, notes = page.blocks
     more = f"more: --all, --explain{'' if view.at is not None else ', --at'}"
-    return text(replace(found, blocks=(*blocks, [*notes, more])), width)
+    return text(replace(page, blocks=(*blocks, [*notes, more])), width)

@@ -1,4 +1,4 @@
-"""Energies in the formats that `archline energy` prints: each is a function of this module."""
+"""Render energies in the formats that `archline energy` prints: each is a function of this module."""
 
 from __future__ import annotations
 
@@ -23,12 +23,11 @@ VERSION = 2
 
 
 def as_json(results: Sequence[EnergyResult], width: int) -> str:
-    """The document."""
-    return json.render({"version": VERSION, "results": [_document(each) for each in results]})
+    """Return a JSON document of the results; amounts are in base units."""
+    return json.render({"version": VERSION, "results": [_document(result) for result in results]})
 
 
 def _document(result: EnergyResult) -> dict[str, Any]:
-    """One result."""
     answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
     return {
         **json.pick(result, "algorithm", "machine=machine.name", "model=model.name"),
@@ -37,20 +36,19 @@ def _document(result: EnergyResult) -> dict[str, Any]:
         **json.pick(result, "expression=model.expression", "converted"),
         "cache": cache(result.cache),
         "processors": result.processors,
-        "inputs": {name: input_(each) for name, each in result.inputs.items()},
+        "inputs": {name: input_(given) for name, given in result.inputs.items()},
         **json.pick(result.model, *shown.STATEMENTS),
         "notes": shown.notes(result),
         "data": result.data,
     }
 
 
-def input_(given: Input) -> dict[str, Any]:
-    """An input; `from` is derived, executed or declared, or given for Z and L."""
-    return json.pick(given, "lower=amount.lower", "upper=amount.upper", "from=origin")
+def input_(value: Input) -> dict[str, Any]:
+    """Return an input; `from` is derived, executed or declared, or given for Z and L."""
+    return json.pick(value, "lower=amount.lower", "upper=amount.upper", "from=origin")
 
 
 def cache(used: CacheUsed | None) -> dict[str, Any] | None:
-    """The cache that io is of."""
     if used is None:
         return None
     return {**json.pick(used, "Z=words", "L=line", "policy"), "assumed": used.origin == "assumed"}
@@ -59,11 +57,11 @@ def cache(used: CacheUsed | None) -> dict[str, Any] | None:
 def _numbers(result: EnergyResult) -> dict[str, Any]:
     estimate = result.estimate
     assert estimate is not None
-    found = shown.answers(estimate)
-    amounts = {name: with_unit(found[name], unit) for name, unit in shown.ANSWERS}
+    answers = shown.answers(estimate)
+    amounts = {name: with_unit(answers[name], unit) for name, unit in shown.ANSWERS}
     if amounts["energy"] is not None:
         formulas = result.model.energy
-        amounts["energy"]["terms"] = {name: _term(formulas[name], each) for name, each in estimate.terms.items()}
+        amounts["energy"]["terms"] = {name: _term(formulas[name], term) for name, term in estimate.terms.items()}
     defined = result.model.figures
     return {
         **amounts,
@@ -74,7 +72,7 @@ def _numbers(result: EnergyResult) -> dict[str, Any]:
         },
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": estimate.reasons,
-        **({"levels": [_level(each) for each in by_level(estimate)]} if estimate.model.levels else {}),
+        **({"levels": [_level(level) for level in by_level(estimate)]} if estimate.model.levels else {}),
         **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
     }
 
@@ -84,36 +82,36 @@ def _term(formula: str, amount: Interval | Ends) -> dict[str, Any]:
 
 
 def _level(level: Level) -> dict[str, Any]:
-    """What a level serves, fetches and takes; null of slow memory, or where the machine does not say it."""
+    """Describe the bytes that a level serves, its misses and its cost; null for unknown values and for slow memory."""
     sizes = json.pick(level, "capacity", "line", "share")
     return {
         "level": level.name,
-        **{name: None if each is None else exact(each) for name, each in sizes.items()},
+        **{name: None if size is None else exact(size) for name, size in sizes.items()},
         **json.pick(level, "served", "misses", "bytes", "time", "energy"),
     }
 
 
 def floor_document(floor: EnergyFloor) -> dict[str, Any]:
-    """What any algorithm of the same problem takes at least, in base units."""
-    found = {name: floor.estimate.by(name) for name in ("energy", "time")}
+    """Return the lower bounds for any algorithm of the same problem, in base units."""
+    costs = {name: floor.estimate.by(name) for name in ("energy", "time")}
     return {
         "any": floor.any,
-        **{name: None if each is None else each.lower for name, each in found.items()},
-        "inputs": {name: each.lower for name, each in floor.estimate.amounts.items()},
+        **{name: None if amount is None else amount.lower for name, amount in costs.items()},
+        "inputs": {name: amount.lower for name, amount in floor.estimate.amounts.items()},
         "assumptions": floor.assumptions,
     }
 
 
 def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
-    """Both ends of an amount."""
+    """Return both ends of an amount, with its unit."""
     return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
 
 def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
-    terms = {name: _term(result.model.energy[name], each) for name, each in symbolic.terms.items()}
+    terms = {name: _term(result.model.energy[name], term) for name, term in symbolic.terms.items()}
     total = None
     if len(terms) == len(result.model.energy):
-        low, high = (" + ".join(getattr(each, end) for each in symbolic.terms.values()) for end in ("lower", "upper"))
+        low, high = (" + ".join(getattr(term, end) for term in symbolic.terms.values()) for end in ("lower", "upper"))
         total = {"lower": low, "upper": high, "unit": "J", "terms": terms}
     return {
         "time": None if symbolic.time is None else {**vars(symbolic.time), "unit": "s"},
@@ -123,31 +121,31 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
         "energy_delay": None,
         "binds": None,
         "metrics": {
-            each.name: {
-                "status": each.status,
-                **({"lower": None, "upper": None} if each.bounds is None else vars(each.bounds)),
-                "regimes": [{"when": when, "upper": upper} for when, upper in each.regimes],
-                "growth": each.growth,
+            metric.name: {
+                "status": metric.status,
+                **({"lower": None, "upper": None} if metric.bounds is None else vars(metric.bounds)),
+                "regimes": [{"when": when, "upper": upper} for when, upper in metric.regimes],
+                "growth": metric.growth,
             }
-            for each in symbolic.metrics
+            for metric in symbolic.metrics
         },
         "growth": symbolic.growth,
     }
 
 
 def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
-    """A heading, a table and its notes for each result."""
-    return "\n".join(markdown(document(each)) for each in results)
+    """Return a heading, a table and its notes for each result."""
+    return "\n".join(markdown(document(result)) for result in results)
 
 
 def as_csv(results: Sequence[EnergyResult], width: int) -> str:
-    """The table; empty cells are what is not known, terms are columns of their own."""
-    sizes = list(dict.fromkeys(name for each in results for name in each.at or {}))
-    terms = list(dict.fromkeys(name for each in results for name in each.model.energy))
+    """Return the table; unknown values are empty cells, and terms have columns of their own."""
+    sizes = list(dict.fromkeys(name for result in results for name in result.at or {}))
+    terms = list(dict.fromkeys(name for result in results for name in result.model.energy))
     answers = [f"{name}_{end}" for name, _ in shown.ANSWERS for end in ("lower", "upper")]
     parts = [f"{name}_{end}" for name in terms for end in ("lower", "upper")]
     head = ["algorithm", "machine", "model", *sizes, "Z", "L", *answers, *parts, "binds"]
-    return json.csv_text([head, *(_csv_row(each, sizes, terms) for each in results)])
+    return json.csv_text([head, *(_csv_row(result, sizes, terms) for result in results)])
 
 
 def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -> list[str]:
@@ -155,8 +153,8 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
     head = [result.algorithm, result.machine.name, result.model.name, *(str(at.get(name, "")) for name in sizes)]
     head += ["", ""] if cache is None else [str(cache.words), str(cache.line)]
     if result.symbolic is not None:
-        found = [result.symbolic.terms.get(name) for name in terms]
-        texts = [end for each in found for end in (("", "") if each is None else (each.lower, each.upper))]
+        symbolic_terms = [result.symbolic.terms.get(name) for name in terms]
+        texts = [end for term in symbolic_terms for end in (("", "") if term is None else (term.lower, term.upper))]
         return [*head, *[""] * (2 * len(shown.ANSWERS)), *texts, ""]
     assert estimate is not None
     amounts = [*shown.answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
@@ -164,13 +162,13 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
 
 
 def decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
-    """Both ends of each amount as decimals; empty where it is not known."""
-    for each in amounts:
-        yield from ("", "") if each is None else (decimal(each.lower), decimal(each.upper))
+    """Yield both ends of each amount as decimals; empty if unknown."""
+    for amount in amounts:
+        yield from ("", "") if amount is None else (decimal(amount.lower), decimal(amount.upper))
 
 
 def decimal(value: Fraction) -> str:
-    """A number as a decimal, as near as a floating-point number is."""
+    """Return a number as a decimal with the precision of a floating-point number."""
     try:
         return repr(float(value))
     except OverflowError:
@@ -178,8 +176,8 @@ def decimal(value: Fraction) -> str:
 
 
 def as_latex(results: Sequence[EnergyResult], width: int) -> str:
-    """The blocks."""
-    return "\n".join(_align(each) for each in results)
+    """Return a block of aligned equations for each result."""
+    return "\n".join(_align(result) for result in results)
 
 
 def _align(result: EnergyResult) -> str:
@@ -190,9 +188,9 @@ def _align(result: EnergyResult) -> str:
             rows.append(
                 rf"  &\quad {display_text(join_phrases('where ', join_with_mark(result.symbolic.when, ' and ')))}"
             )
-        for each in result.symbolic.metrics:
-            assert each.ends is not None
-            name, (lower, upper) = rf"\mathrm{{{each.name}}}", each.ends
+        for metric in result.symbolic.metrics:
+            assert metric.ends is not None
+            name, (lower, upper) = rf"\mathrm{{{metric.name}}}", metric.ends
             if lower is upper:
                 rows.append(rf"  {name} &= {expression(upper)}")
             else:
@@ -204,12 +202,12 @@ def _align(result: EnergyResult) -> str:
         for name, amount in estimate.terms.items():
             rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(format_amount(amount, 'J'))}")
         for name, unit in shown.ANSWERS:
-            found = shown.answers(estimate)[name]
-            if found is not None:
-                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(format_amount(found, unit))}")
+            answer = shown.answers(estimate)[name]
+            if answer is not None:
+                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(format_amount(answer, unit))}")
     return "\n".join([f"% {shown.heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
 
 
 def _amount(text: str) -> str:
-    """`4.213 mJ` with its unit upright, and bounds as a range."""
+    """Return `4.213 mJ` with its unit upright, and bounds as a range."""
     return rf"\text{{{escape_text(text.replace(' .. ', ' to '))}}}"

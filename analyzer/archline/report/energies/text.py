@@ -29,17 +29,17 @@ LABELS = {
 
 
 def as_text(results: Sequence[EnergyResult], width: int) -> str:
-    """The results: in full where there is one, as a table of those at sizes, and each of those in symbols."""
+    """Return a single result in full; else the results at sizes as a table, and each result in symbols."""
     if len(results) == 1:
         return text(document(results[0]), width)
-    numbers = [each for each in results if each.estimate is not None]
+    numbers = [result for result in results if result.estimate is not None]
     shown_parts = [_table(numbers, width)] if numbers else []
-    shown_parts += [text(document(each), width) for each in results if each.estimate is None]
+    shown_parts += [text(document(result), width) for result in results if result.estimate is None]
     return "\n".join(shown_parts)
 
 
 def document(result: EnergyResult) -> Document:
-    """The page of an energy."""
+    """Return the page of an energy."""
     blocks = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
     return Document(shown.heading(result), "", "", tuple(blocks))
 
@@ -48,20 +48,20 @@ def document(result: EnergyResult) -> Document:
 def _numbers(result: EnergyResult) -> Iterator[Sequence[Item]]:
     estimate = result.estimate
     assert estimate is not None
-    found = shown.answers(estimate)
+    amounts = shown.answers(estimate)
     rows: list[tuple[str, ...]] = []
     for name, unit in shown.ANSWERS:
-        amount = found[name]
+        amount = amounts[name]
         if amount is not None:
             rows.append((LABELS[name], format_amount(amount, unit), _formula(result, name)))
             if name == "energy":
                 rows += _terms(estimate)
-    executed = any(each.origin == "executed" for each in result.inputs.values())
+    executed = any(value.origin == "executed" for value in result.inputs.values())
     rests = f"{shown.origins(result.inputs)}; {result.data}" if executed else result.data
     yield (Table(("", "amount", "formula or share"), tuple(rows), headed=False),)
     if estimate.model.levels:
-        first, *others = _levels(estimate)
-        yield (Table(tuple(first), tuple(map(tuple, others))),)
+        first, *rest = _levels(estimate)
+        yield (Table(tuple(first), tuple(map(tuple, rest))),)
     yield (_labelled([*_facts(result, estimate), *shown.list_statements(result.model)]),)
     yield tuple(filter(None, (rests, _width(estimate), *shown.notes(result))))
 
@@ -72,7 +72,7 @@ def _formula(result: EnergyResult, name: str) -> str:
 
 
 def _time_formula(model: Model) -> Formula:
-    """The time, with definitions in place of their names, and without factors that only convert units."""
+    """Return the time, with definitions substituted for their names, and without factors that only convert units."""
     return Formula(_without_constants(model.formula("time")), "T =")
 
 
@@ -87,45 +87,45 @@ def _terms(estimate: Estimate) -> Iterator[tuple[str, ...]]:
 
 
 def _levels(estimate: Estimate) -> list[list[str]]:
-    """A row for each level of caches, and for slow memory."""
+    """Return a row for each level of caches, and for slow memory."""
     rows = [["level", "capacity", "line", "serves", "misses", "time", "of T", "energy"]]
-    for each in by_level(estimate):
-        size, line = ("" if amount is None else format_binary(amount) for amount in (each.capacity, each.line))
-        share = "" if each.share is None else f"{float(100 * each.share):.1f} %"
-        few = each.misses is not None and each.misses.upper < 10**6
-        misses = "" if each.misses is None else shown.whole(each.misses) if few else format_amount(each.misses, "")
-        times = (shown.known_text(each.time, "s"), share, shown.known_text(each.energy, "J"))
-        rows.append([each.name, size, line, format_amount(each.served, "B"), misses, *times])
+    for level in by_level(estimate):
+        size, line = ("" if amount is None else format_binary(amount) for amount in (level.capacity, level.line))
+        share = "" if level.share is None else f"{float(100 * level.share):.1f} %"
+        few = level.misses is not None and level.misses.upper < 10**6
+        misses = "" if level.misses is None else shown.whole(level.misses) if few else format_amount(level.misses, "")
+        times = (shown.known_text(level.time, "s"), share, shown.known_text(level.energy, "J"))
+        rows.append([level.name, size, line, format_amount(level.served, "B"), misses, *times])
     return _known(rows)
 
 
 def _known(rows: Sequence[Sequence[str]]) -> list[list[str]]:
-    """The rows without columns of which nothing is known."""
-    known = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
-    return [[row[index] for index in known] for row in rows]
+    """Return the rows without columns whose values are all unknown."""
+    columns = [index for index, column in enumerate(zip(*rows, strict=True)) if {*column[1:]} != {"-"}]
+    return [[row[index] for index in columns] for row in rows]
 
 
 def _facts(result: EnergyResult, estimate: Estimate) -> Iterator[list[str]]:
-    """What binds, what the answer is of, and what follows from it: each with a label."""
+    """Yield labelled facts: the binding side, the inputs, definitions and figures, bounds and elasticities."""
     if estimate.binds:
         following = " or ".join(estimate.next_sides)
         margin = "" if estimate.margin is None else f", {shown.ratio_text(estimate.margin, 3)} times {following}"
         yield ["bound by", f"{estimate.binds}{margin}"]
-    for name, each in result.inputs.items():
-        if each.origin != "given" and name not in PER_LEVEL:
-            known = ", ".join(filter(None, (each.origin, each.status)))
-            yield ["inputs", f"{name} = {shown.whole(each.amount)} ({known})"]
+    for name, value in result.inputs.items():
+        if value.origin != "given" and name not in PER_LEVEL:
+            provenance = ", ".join(filter(None, (value.origin, value.status)))
+            yield ["inputs", f"{name} = {shown.whole(value.amount)} ({provenance})"]
     if result.converted:
         yield ["where", _definitions(result)]
     for name, amount in estimate.figures.items():
         figure = estimate.model.figures[name]
         unit = "" if figure.unit == "1" else f" {figure.unit}"
         yield [name, f"{shown.ratio_text(amount, 3)}{unit}{f'   {figure.source}' if figure.source else ''}"]
-    yield from (["lower bound", each] for each in shown.floor(result))
+    yield from (["lower bound", line] for line in shown.floor(result))
     for name in ("time", "energy"):
         if name in estimate.reasons:
             yield [f"no {LABELS[name]}", f"{estimate.reasons[name]} (--parameter gives it)"]
-    exact = all(each.exact for each in estimate.amounts.values())
+    exact = all(amount.exact for amount in estimate.amounts.values())
     large = [f"{name} {value:.3f}" for name, value in result.elasticities.items() if abs(value) >= 0.0005]
     yield [f"elasticities{'' if exact else ' (upper bounds)'}", ", ".join(large) or "none"]
 
@@ -136,7 +136,7 @@ def _definitions(result: EnergyResult) -> str:
 
 
 def _labelled(rows: Sequence[Sequence[str]]) -> Table:
-    """Labels and what they are of, a label once for several rows."""
+    """Return a table of labels and values, a label once for several rows."""
     once = (("" if at and rows[at - 1][0] == row[0] else row[0], row[1]) for at, row in enumerate(rows))
     return Table(("", ""), tuple(once), headed=False)
 
@@ -155,33 +155,33 @@ def _width(estimate: Estimate) -> str:
 # Several
 def _table(results: Sequence[EnergyResult], width: int) -> str:
     cells = list(map(_cells, results))
-    shared = {name: each for name, each in cells[0].items() if all(other[name] == each for other in cells)}
+    shared = {name: value for name, value in cells[0].items() if all(row[name] == value for row in cells)}
     columns = [name for name in cells[0] if name not in shared]
     rows = [[*columns, "energy", "time", "power", "Gflop/J", "bound by"]]
-    for named, each in zip(cells, results, strict=True):
-        estimate = each.estimate
+    for named, result in zip(cells, results, strict=True):
+        estimate = result.estimate
         assert estimate is not None
-        found = shown.answers(estimate)
-        numbers = [shown.known_text(found[name], unit) for name, unit in shown.ANSWERS[:3]]
-        rows.append([*(named[name] for name in columns), *numbers, _giga(found["flops_per_joule"]), estimate.binds])
-    said = [f"model {each}" if name == "model" else each for name, each in shared.items()]
-    caches = {each.machine.name: shown.cache_text(each.cache) for each in results if each.cache is not None}
+        amounts = shown.answers(estimate)
+        numbers = [shown.known_text(amounts[name], unit) for name, unit in shown.ANSWERS[:3]]
+        rows.append([*(named[name] for name in columns), *numbers, _giga(amounts["flops_per_joule"]), estimate.binds])
+    heading = [f"model {value}" if name == "model" else value for name, value in shared.items()]
+    caches = {result.machine.name: shown.cache_text(result.cache) for result in results if result.cache is not None}
     common = dict.fromkeys(caches.values())
-    own = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
-    notes = dict.fromkeys([*(each.data for each in results), *own, *_notes(results)])
-    reasons = dict.fromkeys(f"-: {reason}" for each in results for reason in _reasons(each))
-    title = "; ".join([*filter(None, said), *(common if len(common) == 1 else ())])
+    by_machine = [f"{name}: {text}" for name, text in caches.items()] if len(common) > 1 else []
+    notes = dict.fromkeys([*(result.data for result in results), *by_machine, *_notes(results)])
+    reasons = dict.fromkeys(f"-: {reason}" for result in results for reason in _reasons(result))
+    title = "; ".join([*filter(None, heading), *(common if len(common) == 1 else ())])
     return page(width, title, [Columns(_known(rows))], (*reasons, *notes))
 
 
 def _notes(results: Sequence[EnergyResult]) -> Iterable[str]:
-    """The notes of all results, with the machine where there are several; one warning of times beyond the peak."""
-    several = len({each.machine.name for each in results}) > 1
-    for each in results:
-        yield from (f"{each.machine.name}: {note}" if several else note for note in each.notes)
-        if each.model.at_most:
-            yield f"stated error of {each.model.name}: {each.model.error}"
-    yield from shown.beyond_peak(each.estimate for each in results if each.estimate is not None)
+    """Yield the notes of all results, with the machine if there are several; one warning of times beyond the peak."""
+    several = len({result.machine.name for result in results}) > 1
+    for result in results:
+        yield from (f"{result.machine.name}: {note}" if several else note for note in result.notes)
+        if result.model.at_most:
+            yield f"stated error of {result.model.name}: {result.model.error}"
+    yield from shown.beyond_peak(result.estimate for result in results if result.estimate is not None)
 
 
 def _reasons(result: EnergyResult) -> Iterable[str]:
@@ -206,7 +206,7 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequenc
     model = result.model
     where = (join_phrases("where ", _definitions(result)),) if result.converted else ()
     yield (shown.energy_formula(model), CodeText(f"= {symbolic.coefficients}"), _time_formula(model), *where)
-    metrics = tuple(row for each in symbolic.metrics for row in _metric(each))
+    metrics = tuple(row for metric in symbolic.metrics for row in _metric(metric))
     yield (Table(("metric", "status", "bounds", "growth"), metrics, headed=False),)
     yield tuple(shown.of_forms(symbolic))
     if symbolic.growth:
@@ -217,10 +217,10 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> Iterator[Sequenc
 
 def _metric(metric: SymbolicMetric) -> Iterator[tuple[str, ...]]:
     growth = metric.growth or ""
-    bounds, known = metric.shown, metric.bounds
+    bounds, exact = metric.shown, metric.bounds
     assert bounds is not None
-    assert known is not None
-    if known.lower == known.upper:
+    assert exact is not None
+    if exact.lower == exact.upper:
         yield metric.name, metric.status, prefix_relation("=", bounds.upper), growth
         return
     yield metric.name, metric.status, prefix_relation(">=", bounds.lower), growth

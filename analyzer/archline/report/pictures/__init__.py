@@ -1,7 +1,8 @@
-"""Pictures of machines and costs: each module has one kind, its data, and how it is drawn.
+"""Draw pictures of machines and costs: each module has one kind, its data, and its drawing.
 
-A picture is a `PictureView`, whose data are printed as a table, CSV and JSON; matplotlib is imported only to draw. A
-new kind is a new module that makes a view of its own.
+A picture is a `PictureView`, whose data are printed as a table, CSV and JSON; matplotlib is imported only to draw.
+drawing.py renders a view as SVG, PNG or PDF by `picture`. api/pictures.py and papers/ make the views, and the command
+`archline plot` prints or draws them. A new kind is a new module that makes a view of its own.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ Cell: TypeAlias = float | int | Fraction | str | None
 
 @record
 class PictureView:
-    """What a picture shows: its title, the table of its points, notes that stand below it."""
+    """A picture: its title, the table of its points, and notes below it."""
 
     kind: ClassVar[str] = ""
     height: ClassVar[float] = 4.6
@@ -35,17 +36,16 @@ class PictureView:
     rows: tuple[tuple[Cell, ...], ...]
 
     def draw(self, figure: Figure) -> None:
-        """Draw it between the title and the notes of a figure."""
+        """Draw the picture between the title and the notes of a figure."""
         raise NotImplementedError
 
     @property
     def points(self) -> tuple[Mapping[str, Cell], ...]:
-        """The rows of the table, by column."""
         return tuple(dict(zip(self.columns, row, strict=True)) for row in self.rows)
 
     def column(self, name: str) -> Any:
-        """A column as an array of numbers."""
-        return np.array([each[name] for each in self.points], dtype=float)
+        """Return a column as an array of numbers."""
+        return np.array([point[name] for point in self.points], dtype=float)
 
     @property
     def more(self) -> tuple[Columns, ...]:
@@ -54,12 +54,12 @@ class PictureView:
 
     @property
     def caption(self) -> str:
-        """What is said of it in a line."""
+        """The caption of the picture in a line."""
         return self.title
 
     @property
     def below(self) -> Sequence[str]:
-        """What stands below it where it is drawn."""
+        """The notes below the drawn picture."""
         return self.notes
 
     @property
@@ -69,18 +69,17 @@ class PictureView:
         return {**named, "points": self.points}
 
     def text(self, width: int) -> str:
-        """The points for people."""
-        rows = [self.columns, *([short_text(each) for each in row] for row in self.rows)]
+        """Return the points as a table for people."""
+        rows = [self.columns, *([short_text(cell) for cell in row] for row in self.rows)]
         points = Columns(rows, range(len(self.columns)))
-        return page(width, self.title, [points], *([each] for each in self.more), self.notes)
+        return page(width, self.title, [points], *([columns_below] for columns_below in self.more), self.notes)
 
     def csv(self) -> str:
-        """The points, a line each; an empty cell where there is no value."""
-        rows = ([exact(each) if isinstance(each, int | Fraction) else each for each in row] for row in self.rows)
+        """Return the points, a line each; unknown values are empty cells."""
+        rows = ([exact(cell) if isinstance(cell, int | Fraction) else cell for cell in row] for row in self.rows)
         return csv_text([self.columns, *rows])
 
     def json(self) -> str:
-        """The points as a JSON document."""
         return render(self.document)
 
 
@@ -96,7 +95,10 @@ def short_text(cell: Cell, digits: int = 5) -> str:
 
 
 def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    """The largest numbers between powers of two up to which a condition holds; of arrays, each by itself."""
+    """Return the largest number between powers of two up to which a condition holds; elementwise for arrays.
+
+    `low` and `high` are exponents; the condition is called with numbers, and bisected 60 times.
+    """
     low, high = np.array(low, dtype=float), np.array(high, dtype=float)
     for _ in range(60):
         middle = (low + high) / 2
@@ -106,5 +108,5 @@ def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 
 def power_of_two(value: float, _: object) -> str:
-    """How an axis of powers of two is labelled."""
+    """Format a tick of an axis of powers of two."""
     return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"

@@ -33,13 +33,13 @@ LABELS = {
 
 @record
 class Balance(PictureView):
-    """The sides by year; `crossings` have the sides that cross, and when."""
+    """The sides by year; `crossings` are pairs of sides with the year in which they cross."""
 
     kind: ClassVar[str] = "balance"
     crossings: tuple[tuple[str, str, float], ...]
 
     def draw(self, figure: Figure) -> None:
-        """A line a side, crossings marked and named by their years."""
+        """Draw a line for each side, with crossings marked and named by their years."""
         from matplotlib.ticker import MaxNLocator
 
         (axes,) = panels(figure, 1)
@@ -54,22 +54,22 @@ class Balance(PictureView):
             axes.plot(year, side, linestyle=style, color=color, linewidth=1.7, label=LABELS[name])
         for (left, right, when), marker in zip(self.crossings, "osD^", strict=False):
             height = np.exp2(np.interp(when, year, np.log2(sides[right])))
-            said = f"{left}\npasses {right} in {when:.1f}"
-            axes.plot(when, height, marker, color=DARK, markersize=5.5, label=said)
+            label = f"{left}\npasses {right} in {when:.1f}"
+            axes.plot(when, height, marker, color=DARK, markersize=5.5, label=label)
         legend(axes)
 
 
 def view(machine: Machine, first: int, end: int) -> Balance:
-    """The sides from one year to another. Raises ArchlineError (AL458)."""
+    """Make the sides from one year to another. Raises ArchlineError (AL458)."""
     rows = tuple((year, *_sides(machine.in_year(year))) for year in range(first, end + 1))
     columns = ("year", *LABELS)
     crossings = tuple(_crossings(np.array(rows, dtype=float)))
-    said = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
+    sentences = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
     notes = (
         "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while "
         "the left side is at most the right one; (6) up to a constant. Years by the machine's trends.",
         "The left side is in op/word, as beta is in (4); the paper's 7.2 for 2010 and its figure 2 count bytes, op/B.",
-        "; ".join(said) if said else "no left side passes a right one in these years",
+        "; ".join(sentences) if sentences else "no left side passes a right one in these years",
     )
     title = f"{machine.title} ({machine.name}): both sides of (5) and (6), {first} to {end}; model balance"
     return Balance(title, notes, columns, rows, crossings)
@@ -77,14 +77,14 @@ def view(machine: Machine, first: int, end: int) -> Balance:
 
 def _sides(machine: Machine) -> list[float]:
     on = ModelOnMachine(find_model("balance"), machine, ())
-    exprs = {name: on.formula(each) for name, each in FORMULAS.items()}
+    exprs = {name: on.formula(formula) for name, formula in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
     if missing:
         message = f"machine `{machine.name}` has no `{missing[0]}`, which (5) and (6) take"
         raise error(rules.UNSUITED_MACHINE, message, hint=f"give --parameter {missing[0]}=...")
     numbers = {name: Interval.of(value) for name, value in machine.values.items()}
     try:
-        words, root, log = (float(bound_value(each, numbers).middle) for each in exprs.values())
+        words, root, log = (float(bound_value(expr, numbers).middle) for expr in exprs.values())
     except EvaluationError as problem:
         message = f"the sides of (5) and (6) have no value for machine `{machine.name}`: {problem}"
         raise error(rules.UNSUITED_MACHINE, message) from None
@@ -92,7 +92,7 @@ def _sides(machine: Machine) -> list[float]:
 
 
 def _crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
-    """Where a left side passes a right one: all are powers of two in the years, or nearly so."""
+    """Yield the years in which a left side passes a right one: all are nearly powers of two in the years."""
     names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):
         gap = np.log2(table[:, left]) - np.log2(table[:, right])

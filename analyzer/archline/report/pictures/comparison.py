@@ -1,4 +1,4 @@
-"""Algorithms compared, drawn: lines between bounds over a sweep with crossovers marked, or bars of terms at a point."""
+"""Draw compared algorithms: lines between bounds over a sweep with crossovers marked, or bars of terms at a point."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class ComparisonLines(PictureView):
     unit: str
 
     def draw(self, figure: Figure) -> None:
-        """A line a series, a band between its bounds; below, over the first algorithm; crossovers as strips."""
+        """Draw a line and a band of bounds for each series; below, ratios to the first algorithm; crossovers."""
         values, ratios = panels(figure, 3.4, 2.0)
         sizes = self.column("size")
         if sizes.max() >= 4 * sizes.min():
@@ -48,15 +48,15 @@ class ComparisonLines(PictureView):
             values.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
         for axes, what in ((values, ""), (ratios, " ratio")):
             for key, look in zip(_keys(self.found), LOOKS, strict=False):
-                rows = [each for each in self.points if _key(each) == key and each["lower" + what] is not None]
+                rows = [point for point in self.points if _key(point) == key and point["lower" + what] is not None]
                 if rows and not (what and key[0] == self.found.algorithms[0]):
-                    size, low, high = (np.array([each[name] for each in rows], dtype=float)
+                    size, low, high = (np.array([point[name] for point in rows], dtype=float)
                                        for name in ("size", "lower" + what, "upper" + what))  # fmt: skip
                     axes.fill_between(size, low, high, color=look["color"], alpha=0.25, linewidth=0)
                     axes.plot(size, (low + high) / 2, label=_named(key, self.found), **look)
-            for each in self.found.crossovers:
-                said = _described(each, self.found, ",\n")
-                axes.axvspan(each.start, each.end, color=MARKS, alpha=0.35, linewidth=1.2, label=said)
+            for crossover in self.found.crossovers:
+                label = _described(crossover, self.found, ",\n")
+                axes.axvspan(crossover.start, crossover.end, color=MARKS, alpha=0.35, linewidth=1.2, label=label)
             self._scale(axes, what)
         ratios.axhline(1, color=MARKS, linewidth=0.9)
         ratios.set_xlabel(self.found.variable.replace("=", " = "))
@@ -65,7 +65,7 @@ class ComparisonLines(PictureView):
 
     def _scale(self, axes: Axes, what: str) -> None:
         ends = np.concatenate([self.column("lower" + what), self.column("upper" + what)])
-        low, high = (float(each) for each in (np.nanmin(ends), np.nanmax(ends)))
+        low, high = (float(end) for end in (np.nanmin(ends), np.nanmax(ends)))
         if low > 0 and high >= 8 * low:
             axes.set_yscale("log")
             axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
@@ -86,13 +86,13 @@ class ComparisonBars(PictureView):
 
     @property
     def height(self) -> float:  # type: ignore[override]
-        """By the number of bars, in inches."""
+        """The height in inches, by the number of bars."""
         return 1.2 + 0.6 * len(self.estimates)
 
     def draw(self, figure: Figure) -> None:
-        """A bar of stacked terms each, bounds as a whisker; at its right what it is, and against the least."""
+        """Draw bars of stacked terms, bounds as whiskers; at the right of each the amount, and the ratio."""
         (axes,) = panels(figure, 1)
-        wholes = [_by(each, self.found) for each in self.estimates.values()]
+        wholes = [_by(estimate, self.found) for estimate in self.estimates.values()]
         names = [_named(key, self.found) for key in self.estimates]
         shades: dict[str, str] = {}
         for row, (estimate, whole) in enumerate(zip(self.estimates.values(), wholes, strict=True)):
@@ -104,18 +104,18 @@ class ComparisonBars(PictureView):
                 start += float(part.middle)
             ends = [float(whole.lower), float(whole.upper)]
             axes.plot(ends, [row, row], "|-", color=DARK, linewidth=1.2, markersize=9)
-        axes.set_xlim(0, 1.05 * max(float(each.upper) for each in wholes) or 1)
+        axes.set_xlim(0, 1.05 * max(float(whole.upper) for whole in wholes) or 1)
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
         _in_its_unit(axes.xaxis, self.found, self.unit)
         amounts = [
-            format_amount(each, self.unit) if self.unit in UNITS.values() else ratio_text(each) for each in wholes
+            format_amount(whole, self.unit) if self.unit in UNITS.values() else ratio_text(whole) for whole in wholes
         ]
         against = map(self._against, self.estimates)
-        said = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
+        labels = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
         right = axes.secondary_yaxis("right")
-        right.set_yticks(range(len(names)), said, fontsize=8)
+        right.set_yticks(range(len(names)), labels, fontsize=8)
         for axis in (axes, right):
             axis.tick_params(axis="y", length=0)
         right.spines["right"].set_visible(False)
@@ -123,77 +123,84 @@ class ComparisonBars(PictureView):
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(shades), frameon=False, fontsize=8)
 
     def _against(self, key: Key) -> str:
-        """The ratio to the least on the machine, and the verdict on it."""
-        rivals = {other: _by(each, self.found) for other, each in self.estimates.items() if other[1] == key[1]}
-        least = min(rivals, key=lambda each: rivals[each].upper)
+        """Return the ratio to the minimum on the machine, with its verdict."""
+        rivals = {rival: _by(estimate, self.found) for rival, estimate in self.estimates.items() if rival[1] == key[1]}
+        least = min(rivals, key=lambda rival: rivals[rival].upper)
         if key == least:
             return ""
-        for each in self.found.points:
-            if each.machine.name == key[1] and set(each.pair) == {key[0], least[0]}:
-                verdict, ratio = each.verdict, each.verdict.ratio
-                if ratio is not None and each.pair[0] != key[0]:
+        for point in self.found.points:
+            if point.machine.name == key[1] and set(point.pair) == {key[0], least[0]}:
+                verdict, ratio = point.verdict, point.verdict.ratio
+                if ratio is not None and point.pair[0] != key[0]:
                     ratio = Interval.of(1) / ratio
-                other = "" if each.winner in (None, least[0]) else f", {_short(str(each.winner), 22)} takes less"
-                return f"{ratio_text(ratio)} times {_short(least[0], 22)}: {verdict.verdict}{other}"
+                winner = "" if point.winner in (None, least[0]) else f", {_short(str(point.winner), 22)} takes less"
+                return f"{ratio_text(ratio)} times {_short(least[0], 22)}: {verdict.verdict}{winner}"
         return ""
 
 
-def view(found: CostComparison) -> ComparisonLines | ComparisonBars:
-    """Lines where a size is swept, else bars; without rows where there is nothing to draw."""
-    first = found.points[0]
-    machines = dict.fromkeys(each.machine.title for each in found.points)
-    unit = UNITS[found.by]
-    lacking = [name for name in found.model.scale if name not in first.machine.quantities]
-    if lacking and found.by != "energy":
+def view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
+    """Return lines if a size is swept, else bars; without rows if there is nothing to draw."""
+    first = comparison.points[0]
+    machines = dict.fromkeys(point.machine.title for point in comparison.points)
+    unit = UNITS[comparison.by]
+    lacking = [name for name in comparison.model.scale if name not in first.machine.quantities]
+    if lacking and comparison.by != "energy":
         unit = f"relative ({lacking[0]} is not known)"
-    names = [_short(each) for each in found.algorithms]
+    names = [_short(algorithm) for algorithm in comparison.algorithms]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     listed = listed if len(listed) < 60 else f"{len(names)} algorithms"
     on = " and ".join(machines) if len(machines) < 3 else f"{len(machines)} machines"
-    title = f"{found.by.replace('_', '-')} of {listed} on {on}; model {found.model.name}"
-    sizes = {tuple(each.at.items()) for each in found.points}
-    swept = found.variable.split("=") if len(sizes) > 1 else []
+    title = f"{comparison.by.replace('_', '-')} of {listed} on {on}; model {comparison.model.name}"
+    sizes = {tuple(point.at.items()) for point in comparison.points}
+    swept = comparison.variable.split("=") if len(sizes) > 1 else []
     at = sizes_text({name: size for name, size in first.at.items() if name not in swept})
-    notes: tuple[str, ...] = ("; ".join(filter(None, (at, caches_text(found.caches), found.data))), found.model.source)
+    notes: tuple[str, ...] = (
+        "; ".join(filter(None, (at, caches_text(comparison.caches), comparison.data))),
+        comparison.model.source,
+    )
     if swept:
-        rows = tuple(row for each in found.points for row in _rows(found, each, swept[0]))
-        said = "; ".join(_described(each, found, ", ") for each in found.crossovers)
+        rows = tuple(row for point in comparison.points for row in _rows(comparison, point, swept[0]))
+        sentence = "; ".join(_described(crossover, comparison, ", ") for crossover in comparison.crossovers)
         notes = (
             *notes,
             "Lines and bands between the sizes guide the eye.",
-            *([said] if said else []),
+            *([sentence] if sentence else []),
         )
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")
-        return ComparisonLines(title, notes, columns, tuple(dict.fromkeys(rows)), found, unit)
+        return ComparisonLines(title, notes, columns, tuple(dict.fromkeys(rows)), comparison, unit)
     estimates: dict[Key, Estimate] = {}
-    for key in _keys(found):
-        for each in found.points:
-            for name, estimate in zip(each.pair, (each.first, each.second), strict=True):
-                if estimate is not None and estimate.by(found.by) is not None and key == (name, each.machine.name):
+    for key in _keys(comparison):
+        for point in comparison.points:
+            for name, estimate in zip(point.pair, (point.first, point.second), strict=True):
+                if (
+                    estimate is not None
+                    and estimate.by(comparison.by) is not None
+                    and key == (name, point.machine.name)
+                ):
                     estimates[key] = estimate
-    bars = tuple((*key, *_ends(_by(each, found))) for key, each in estimates.items())
-    return ComparisonBars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, found, unit, estimates)
+    bars = tuple((*key, *_ends(_by(estimate, comparison))) for key, estimate in estimates.items())
+    return ComparisonBars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, comparison, unit, estimates)
 
 
-def _in_its_unit(axis: Axis, found: CostComparison, unit: str) -> None:
-    """Label an axis with what it is of, and its numbers with prefixes of the unit, if it has one."""
-    named, known = found.by.replace("_", "-"), unit in UNITS.values()
-    axis.set_label_text(named if known else f"{named}, {unit}")
-    if known:
+def _in_its_unit(axis: Axis, comparison: CostComparison, unit: str) -> None:
+    """Label an axis with its quantity, and its numbers with prefixes of the unit, if it has one."""
+    named, has_unit = comparison.by.replace("_", "-"), unit in UNITS.values()
+    axis.set_label_text(named if has_unit else f"{named}, {unit}")
+    if has_unit:
         in_unit(axis, unit)
     else:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _rows(found: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
-    """The rows of both algorithms of a pair, from pairs with the first algorithm, whose ratios are shown."""
-    if point.pair[0] != found.algorithms[0]:
+def _rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
+    """Return the rows of both algorithms of a pair with the first algorithm, whose ratios are shown."""
+    if point.pair[0] != comparison.algorithms[0]:
         return []
     rows: list[tuple[Cell, ...]] = []
     ratio = point.verdict.ratio
     inverse = None if ratio is None or ratio.lower <= 0 else Interval.of(1) / ratio
     for name, estimate, over in zip(point.pair, (point.first, point.second), (Interval.of(1), inverse), strict=True):
-        amount = None if estimate is None else estimate.by(found.by)
+        amount = None if estimate is None else estimate.by(comparison.by)
         if amount is not None:
             rows.append((int(point.at[size]), name, point.machine.name, *_ends(amount), *_ends(over)))
     return rows
@@ -203,32 +210,32 @@ def _ends(amount: Interval | None) -> tuple[Cell, Cell]:
     return (None, None) if amount is None else (float(amount.lower), float(amount.upper))
 
 
-def _by(estimate: Estimate, found: CostComparison) -> Interval:
-    amount = estimate.by(found.by)
+def _by(estimate: Estimate, comparison: CostComparison) -> Interval:
+    amount = estimate.by(comparison.by)
     assert amount is not None
     return amount
 
 
-def _keys(found: CostComparison) -> list[Key]:
-    machines = dict.fromkeys(each.machine.name for each in found.points)
-    return [(name, machine) for machine in machines for name in found.algorithms]
+def _keys(comparison: CostComparison) -> list[Key]:
+    machines = dict.fromkeys(point.machine.name for point in comparison.points)
+    return [(name, machine) for machine in machines for name in comparison.algorithms]
 
 
 def _key(row: Mapping[str, Cell]) -> Key:
     return str(row["algorithm"]), str(row["machine"])
 
 
-def _several(found: CostComparison) -> bool:
-    return len({each.machine.name for each in found.points}) > 1
+def _several(comparison: CostComparison) -> bool:
+    return len({point.machine.name for point in comparison.points}) > 1
 
 
-def _named(key: Key, found: CostComparison) -> str:
+def _named(key: Key, comparison: CostComparison) -> str:
     name = key[0] if len(key[0]) <= 25 else "\n".join(wrap(key[0].replace(",", ", "), 25)[:3])
-    return f"{name}\n{_short(key[1], 25)}" if _several(found) else name
+    return f"{name}\n{_short(key[1], 25)}" if _several(comparison) else name
 
 
-def _described(crossover: Crossover, found: CostComparison, comma: str) -> str:
-    on = f"on {crossover.machine} " if _several(found) else ""
+def _described(crossover: Crossover, comparison: CostComparison, comma: str) -> str:
+    on = f"on {crossover.machine} " if _several(comparison) else ""
     before, after = _short(crossover.before), _short(crossover.after)
     return f"{on}{before} takes less up to {crossover.start}{comma}{after} from {crossover.end} on"
 

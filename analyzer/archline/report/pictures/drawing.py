@@ -1,4 +1,4 @@
-"""Figures: a title, panels with a legend at the right of each, notes. Needs matplotlib (extra `plots`)."""
+"""Draw figures: a title, panels with a legend at the right of each, notes. Needs matplotlib (extra `plots`)."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 
 
 def picture(view: PictureView, form: str) -> bytes:
-    """The picture as SVG, PNG or PDF; the same for the same view. Raises ImportError without matplotlib."""
+    """Render the picture as SVG, PNG or PDF; equal views give equal bytes. Raises ImportError without matplotlib."""
     from matplotlib import rc_context
 
     target = BytesIO()
@@ -43,7 +43,7 @@ def picture(view: PictureView, form: str) -> bytes:
 
 
 def figure(view: PictureView) -> Figure:
-    """The figure: title, what the view draws, its notes."""
+    """Make the figure: the title, the drawing of the view, and its notes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -52,22 +52,22 @@ def figure(view: PictureView) -> Figure:
         title = wrap(view.title.replace("model ", "model\N{NO-BREAK SPACE}"), 90)
         notes = [line for note in view.below for line in wrap(note, 140)]
         height = view.height + 0.2 * len(title) + 0.17 * len(notes)
-        made = Figure(figsize=(WIDTH, height), layout="constrained")
-        FigureCanvasAgg(made)
-        made.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10.5)
-        made.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=8, linespacing=1.35)
-        view.draw(made)
-    return made
+        result = Figure(figsize=(WIDTH, height), layout="constrained")
+        FigureCanvasAgg(result)
+        result.suptitle("\n".join(title), x=0.01, ha="left", fontsize=10.5)
+        result.supxlabel("\n".join(notes), x=0.01, ha="left", fontsize=8, linespacing=1.35)
+        view.draw(result)
+    return result
 
 
 def panels(figure: Figure, *heights: float) -> list[Axes]:
-    """Panels above each other on one x axis, their heights in these shares."""
-    made: list[Axes] = list(figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights).flat)
-    for axes in made:
+    """Make panels in a column with one x axis, with heights in these ratios."""
+    result: list[Axes] = list(figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights).flat)
+    for axes in result:
         axes.grid(True, which="major", color="#e2e2e2", linewidth=0.6)
         axes.set_axisbelow(True)
         axes.spines[["top", "right"]].set_visible(False)
-    return made
+    return result
 
 
 def in_unit(axis: Axis, unit: str) -> None:
@@ -75,14 +75,14 @@ def in_unit(axis: Axis, unit: str) -> None:
     from matplotlib.ticker import LogLocator, NullFormatter
 
     class Decades(LogLocator):
-        """Powers of ten, and 2 and 5 times these where an axis has the room."""
+        """Powers of ten, and 2 and 5 times these if the axis has room."""
 
         def __init__(self, of: Axis) -> None:
             super().__init__(10)
             self._of = of
 
         def tick_values(self, vmin: float, vmax: float) -> Any:
-            """The places from one value to another."""
+            """Return the ticks from one value to another."""
             axes = self._of.axes
             length, text = (axes.bbox.height, 0.3) if self._of is axes.yaxis else (axes.bbox.width, 0.8)
             decades = np.log10(vmax / vmin) if vmin > 0 else np.inf
@@ -100,5 +100,5 @@ def in_unit(axis: Axis, unit: str) -> None:
 
 
 def legend(axes: Axes) -> None:
-    """Name what is drawn, at the right of a panel, where nothing is in its way."""
+    """Put the legend at the right of a panel, where it covers nothing."""
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)

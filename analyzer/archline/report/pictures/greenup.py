@@ -1,4 +1,4 @@
-"""Draw where f times the flops and 1/m of the traffic save time, and where energy: greenup, section II-E."""
+"""Draw the regions where f times the flops and 1/m of the traffic save time, and energy: greenup, section II-E."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 @record
 class Greenup(PictureView):
-    """For each m the f below which less time, and less energy is taken; 0 where no f will do."""
+    """The maximum f for each m that takes less time, and less energy; 0 if none does."""
 
     kind: ClassVar[str] = "greenup"
     height: ClassVar[float] = 5.0
     intensity: float
 
     def draw(self, figure: Figure) -> None:
-        """The regions shaded, and the outlines of speedup and greenup."""
+        """Draw the regions shaded, and the outlines of speedup and greenup."""
         (axes,) = panels(figure, 1)
         m, greenup, speedup = map(self.column, self.columns)
         left, most = 2.0**MIN_OCTAVE, max(2.0, float(max(greenup.max(), speedup.max())))
@@ -46,48 +46,48 @@ class Greenup(PictureView):
         axes.set_xlabel("f: the flops are f times those of the base")
         axes.set_ylabel("m: the traffic is that of the base over m")
         fast, green = np.maximum(speedup, left), np.maximum(greenup, left)
-        for said, low, high, shade in (
+        for label, low, high, shade in (
             ("speedup and greenup", np.full_like(m, left), np.minimum(fast, green), SHADES[3]),
             ("greenup, no speedup", fast, np.maximum(fast, green), SHADES[1]),
             ("speedup, no greenup", green, np.maximum(fast, green), SHADES[0]),
         ):
             if (low < high).any():
-                axes.fill_betweenx(m, low, high, color=shade, linewidth=0, label=said)
+                axes.fill_betweenx(m, low, high, color=shade, linewidth=0, label=label)
         axes.fill_betweenx(m, left, left, facecolor="white", edgecolor=MARKS, label="neither")
-        for said, f, color, style in zip(
+        for label, f, color, style in zip(
             ("same time", "same energy"), (speedup, greenup), (LOWER, UPPER), STYLES, strict=False
         ):
-            axes.plot(*_outline(f, m), color=color, linestyle=style, linewidth=1.8, label=said)
+            axes.plot(*_outline(f, m), color=color, linestyle=style, linewidth=1.8, label=label)
         axes.plot([1], [1], "o", color=DARK, markersize=5, label=f"base, I = {self.intensity:g} flop/B")
         legend(axes)
 
 
 def _outline(f: Array, m: Array) -> tuple[Array, Array]:
-    """An outline, from where it comes in at the left."""
+    """Return an outline, from the point where it enters at the left."""
     inside = f >= 2.0**MIN_OCTAVE * (1 - 1e-6)
     return np.array([2.0**MIN_OCTAVE, *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
 def view(machine: Machine, intensity: float) -> Greenup:
-    """The outlines by the model's own T and E. Raises ArchlineError (AL458)."""
+    """Compute the outlines by the model's T and E. Raises ArchlineError (AL458)."""
     on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
     on.require()
     answers = compile_formulas({name: on.quantity(name) for name in ("time", "energy")})
-    numbers = {name: float(each) for name, each in machine.values.items()}
+    numbers = {name: float(value) for name, value in machine.values.items()}
 
     def less(what: str, f: Array, share: Array) -> Any:
-        """Whether f times the flops and a share of the traffic take less than all."""
+        """Test whether f times the flops and a share of the traffic take less than all."""
         return answers({**numbers, "flops": f * intensity, "traffic": share})[what] < base[what]
 
     base = answers({**numbers, "flops": np.array([intensity]), "traffic": np.ones(1)})
     left = np.array([2.0**MIN_OCTAVE])
-    # Where each outline comes in at the left edge.
+    # The m at which each outline enters at the left edge.
     ends = [1 / last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
     grid = np.exp2(np.linspace(MIN_OCTAVE, MAX_OCTAVE, (MAX_OCTAVE - MIN_OCTAVE) * AN_OCTAVE + 1))
-    m = np.array(sorted([*grid, *(each * (1 + 1e-9) for each in ends if grid[0] < each < grid[-1])]))
+    m = np.array(sorted([*grid, *(end * (1 + 1e-9) for end in ends if grid[0] < end < grid[-1])]))
     edges = [last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
-    columns = [np.where(each > 2.0**-59, each, 0.0) for each in edges]
-    rows = tuple((float(x), *(float(each[row]) for each in columns)) for row, x in enumerate(m))
+    columns = [np.where(edge > 2.0**-59, edge, 0.0) for edge in edges]
+    rows = tuple((float(x), *(float(column[row]) for column in columns)) for row, x in enumerate(m))
     notes = (
         "Choi, Bedard, Fowler and Vuduc, IPDPS 2013, section II-E: the algorithm (f*W, Q/m) takes less time (speedup) "
         "or less energy (greenup) than (W, Q), by T of (1) and E of (2) with constant power.",

@@ -1,4 +1,4 @@
-"""io against Z: derived bounds as steps, what optimal replacement fetches in a run, and where regimes begin."""
+"""Draw io against Z: derived bounds as steps, the misses of optimal replacement in a run, and the regimes."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 COLUMNS = ("Z", "lower", "simulated", "upper")
 MAX_LETTERS = 112
 LABELLED = 6
-"""So many regimes are labelled at most."""
+"""Number of regimes that are labelled at most."""
 LETTER = 0.011
 """The width of a letter of a label, as a share of that of the axes."""
 
 
 class IoPoint(NamedTuple):
-    """Bounds on io with Z words of fast memory, and what optimal replacement fetches in a run, where there was one."""
+    """Bounds on io with Z words of fast memory, and the misses of optimal replacement in a run, if there was one."""
 
     words: int
     lower: Number
@@ -43,7 +43,7 @@ class IoPoint(NamedTuple):
 
 @record
 class IoRegime:
-    """An upper bound that holds from so many words on, as text."""
+    """An upper bound that holds from a number of words on, as text."""
 
     words: int
     when: str
@@ -52,7 +52,7 @@ class IoRegime:
 
 @record
 class IoCurves(PictureView):
-    """io of an algorithm at sizes, against Z at one L; `skipped` says why nothing was simulated."""
+    """The io of an algorithm at sizes, against Z at one L; `skipped` is why nothing was simulated."""
 
     kind: ClassVar[str] = "io"
     rows: tuple[IoPoint, ...]
@@ -66,21 +66,21 @@ class IoCurves(PictureView):
     @property
     def more(self) -> tuple[Columns, ...]:
         """The regimes."""
-        listed = [[readable(each.words), each.when, "<=", each.upper] for each in self.regimes]
+        listed = [[readable(regime.words), regime.when, "<=", regime.upper] for regime in self.regimes]
         return (Columns([["from Z", "", "", "io"], *listed]),) if listed else ()
 
     @property
     def caption(self) -> str:
-        """What is shown, and where simulated points are from, or why there are none."""
+        """The title, and the source of simulated points, or the reason that there are none."""
         return "; ".join((self.title, *self.notes))
 
     @property
     def below(self) -> Sequence[str]:
-        """What each regime is that is numbered."""
+        """The numbered regimes, and the notes."""
         regimes = labelled(self)
         left = len(self.regimes) - len(regimes)
         more = [f"regimes not shown, as they save less: {left} (see --format text)"] if left else []
-        return [*(_listed(number, each) for number, each in enumerate(regimes, 1)), *more, *self.notes]
+        return [*(_listed(number, regime) for number, regime in enumerate(regimes, 1)), *more, *self.notes]
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -92,35 +92,37 @@ class IoCurves(PictureView):
             "L": self.line,
             "metric": "io",
             "points": [
-                {name: None if each is None else exact(each) for name, each in zip(COLUMNS, row, strict=True)}
+                {name: None if value is None else exact(value) for name, value in zip(COLUMNS, row, strict=True)}
                 for row in self.rows
             ],
-            "regimes": [{"Z": exact(each.words), "when": each.when, "upper": each.upper} for each in self.regimes],
+            "regimes": [
+                {"Z": exact(regime.words), "when": regime.when, "upper": regime.upper} for regime in self.regimes
+            ],
             "data": self.data,
             "skipped": self.skipped,
         }
 
     def draw(self, figure: Figure) -> None:
-        """The curves, and the regimes numbered at their least Z."""
+        """Draw the curves, and the regimes numbered at their minimum Z."""
         (axes,) = panels(figure, 1)
         _draw(axes, self)
         _mark(axes, labelled(self))
 
 
 def labelled(view: IoCurves) -> tuple[IoRegime, ...]:
-    """The first regime, the last, and up to four between them at which the upper bound falls most."""
-    found = list(view.regimes)
-    values = [_upper_from(view, each.words) for each in found]
-    while len(found) > LABELLED:
-        falls = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(found) - 1)}
+    """Return the first regime, the last, and up to four between them at which the upper bound falls most."""
+    regimes = list(view.regimes)
+    values = [_upper_from(view, regime.words) for regime in regimes]
+    while len(regimes) > LABELLED:
+        falls = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(regimes) - 1)}
         least = min(falls, key=lambda index: falls[index])
-        del found[least], values[least]
-    return tuple(found)
+        del regimes[least], values[least]
+    return tuple(regimes)
 
 
 def _upper_from(view: IoCurves, words: int) -> float:
-    """The upper bound at the first point with so many words."""
-    return float(next((each.upper for each in view.rows if each.words >= words), view.rows[-1].upper))
+    """Return the upper bound at the first point with at least this number of words."""
+    return float(next((row.upper for row in view.rows if row.words >= words), view.rows[-1].upper))
 
 
 def _listed(number: int, regime: IoRegime) -> str:
@@ -129,20 +131,20 @@ def _listed(number: int, regime: IoRegime) -> str:
 
 
 def _draw(axes: Axes, view: IoCurves) -> None:
-    words = [float(each.words) for each in view.rows]
-    upper = [float(each.upper) for each in view.rows]
-    lower = [float(each.lower) for each in view.rows]
-    # io only falls as Z grows: between two points no more than at the first, no less than at the second.
+    words = [float(row.words) for row in view.rows]
+    upper = [float(row.upper) for row in view.rows]
+    lower = [float(row.lower) for row in view.rows]
+    # io decreases as Z grows: between two points it is at most that at the first, at least that at the second.
     axes.step(words, upper, where="post", color=UPPER, linewidth=1.6, label="upper bound")
     axes.step(words, lower, where="pre", color=LOWER, linewidth=1.6, label=_lower_label(lower))
     axes.fill_between(_corners(words), _after(upper), _before(lower), color=MARKS, alpha=0.13, linewidth=0)
-    found = [(float(each.words), float(each.simulated)) for each in view.rows if each.simulated is not None]
-    if found:
-        axes.plot(*zip(*found, strict=True), "o", color=DARK, markersize=3.2, label="simulated, optimal replacement")
+    runs = [(float(row.words), float(row.simulated)) for row in view.rows if row.simulated is not None]
+    if runs:
+        axes.plot(*zip(*runs, strict=True), "o", color=DARK, markersize=3.2, label="simulated, optimal replacement")
     axes.set_xscale("log", base=2)
     if min(upper) > 0:
         axes.set_yscale("log")
-        shown = [each for each in (*upper, *lower, *(io for _, io in found)) if each > 0]
+        shown = [value for value in (*upper, *lower, *(io for _, io in runs)) if value > 0]
         axes.set_ylim(min(shown) / 1.5, max(shown) * 1.5)
     axes.set_xlim(words[0] / 1.15, words[-1] * 1.15)
     axes.set_xlabel(f"Z, words of fast memory (lines of L = {view.line})")
@@ -157,28 +159,28 @@ def _lower_label(lower: list[float]) -> str:
 
 
 def _corners(words: list[float]) -> list[float]:
-    """Both ends of each step."""
-    return [each for pair in pairwise(words) for each in pair]
+    """Return both ends of each step."""
+    return [word_count for pair in pairwise(words) for word_count in pair]
 
 
 def _after(values: list[float]) -> list[float]:
-    """What holds from each point to the next."""
-    return [each for value in values[:-1] for each in (value, value)]
+    """Return the value between each point and the next, twice."""
+    return [same for value in values[:-1] for same in (value, value)]
 
 
 def _before(values: list[float]) -> list[float]:
-    """What holds up to each point from the one before."""
-    return [each for value in values[1:] for each in (value, value)]
+    """Return the value up to each point from the previous one, twice."""
+    return [same for value in values[1:] for same in (value, value)]
 
 
 def _mark(axes: Axes, regimes: Sequence[IoRegime]) -> None:
-    """A dotted line where each regime begins, its number above; those of lines close to each other in one text."""
+    """Draw a dotted line at the start of each regime, its number above; numbers of close lines in one text."""
     scale = axes.transData.transform
     left, right = (axes.transAxes.transform((side, 0.0))[0] for side in (0, 1))
     groups: list[tuple[float, list[int]]] = []
-    for number, each in enumerate(regimes, 1):
-        axes.axvline(float(each.words), color=MARKS, linestyle=":", linewidth=0.9, zorder=0.5)
-        group = (scale((float(each.words), 1.0))[0] - left) / (right - left), [number]
+    for number, regime in enumerate(regimes, 1):
+        axes.axvline(float(regime.words), color=MARKS, linestyle=":", linewidth=0.9, zorder=0.5)
+        group = (scale((float(regime.words), 1.0))[0] - left) / (right - left), [number]
         while groups and group[0] - groups[-1][0] < LETTER * (len(_numbers(groups[-1][1] + group[1])) + 2) / 2:
             place, numbers = groups.pop()
             together = [*numbers, *group[1]]

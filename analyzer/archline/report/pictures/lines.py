@@ -1,4 +1,4 @@
-"""Redrawn and bands over one axis, and what a paper marks: its figures drawn again, from its own forms."""
+"""Draw the figures of papers again, from their own forms: lines and bands over one axis, and the marks of the paper."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Series:
 
 @record
 class Mark:
-    """What a paper prints: a point, a vertical or a horizontal line of a panel."""
+    """A mark that a paper prints: a point, a vertical or a horizontal line of a panel."""
 
     label: str
     x: float | None
@@ -44,7 +44,7 @@ class Mark:
 
 @record
 class Redrawn(PictureView):
-    """Panels over one axis, of numbers or of named cases; `log` names those that are logarithmic."""
+    """Panels over one axis, of numbers or of named cases; `log` names the logarithmic axes, x or y."""
 
     kind: ClassVar[str] = "figure"
     axis: str
@@ -55,30 +55,34 @@ class Redrawn(PictureView):
 
     @property
     def height(self) -> float:  # type: ignore[override]
-        """By the number of panels."""
+        """The height, by the number of panels."""
         return 1.2 + 2.8 * len(self.panels)
 
     def draw(self, figure: Figure) -> None:
-        """Each series in its panel, with a legend at the right."""
+        """Draw each series in its panel, with a legend at the right."""
         named = isinstance(self.rows[0][0], str)
         x = range(len(self.rows)) if named else self.column(self.columns[0])
         for number, axes in enumerate(panels(figure, *[1] * len(self.panels))):
             axes.set_ylabel(self.panels[number])
             axes.set(xscale="log" if "x" in self.log else "linear", yscale="log" if "y" in self.log else "linear")
-            shown = [each for each in self.series if each.panel in (None, number)]
-            for each, look in zip((each for each in shown if named or each.upper is None), LOOKS * 2, strict=False):
-                if named and each.upper is not None:
-                    reach = (each.upper - each.values) / 2
-                    bars = {**look, "linestyle": "", "marker": "", "elinewidth": 2.5, "capsize": 6, "capthick": 2.5}
-                    axes.errorbar(x, each.values + reach, reach, **bars, label=f"{each.label}, bounds")
-                elif named:
-                    axes.plot(x, each.values, **{**look, "linestyle": "", "markersize": 6}, label=each.label)
-                else:
-                    axes.plot(x, each.values, **{**look, "marker": ""}, label=each.label)
-            for each, shade in zip(
-                (each for each in shown if not named and each.upper is not None), SHADES, strict=False
+            shown = [series for series in self.series if series.panel in (None, number)]
+            for series, look in zip(
+                (series for series in shown if named or series.upper is None), LOOKS * 2, strict=False
             ):
-                axes.fill_between(x, each.values, each.upper, color=shade, alpha=0.75, linewidth=0, label=each.label)
+                if named and series.upper is not None:
+                    reach = (series.upper - series.values) / 2
+                    bars = {**look, "linestyle": "", "marker": "", "elinewidth": 2.5, "capsize": 6, "capthick": 2.5}
+                    axes.errorbar(x, series.values + reach, reach, **bars, label=f"{series.label}, bounds")
+                elif named:
+                    axes.plot(x, series.values, **{**look, "linestyle": "", "markersize": 6}, label=series.label)
+                else:
+                    axes.plot(x, series.values, **{**look, "marker": ""}, label=series.label)
+            for series, shade in zip(
+                (band for band in shown if not named and band.upper is not None), SHADES, strict=False
+            ):
+                axes.fill_between(
+                    x, series.values, series.upper, color=shade, alpha=0.75, linewidth=0, label=series.label
+                )
             if named:
                 axes.set_xticks(x, [str(row[0]) for row in self.rows], rotation=30, ha="right")
             if self.inside is not None:
@@ -89,7 +93,7 @@ class Redrawn(PictureView):
 
 @record
 class Marked(PictureView):
-    """A picture with what the paper marks in it."""
+    """A picture with the marks of a paper."""
 
     kind: ClassVar[str] = "figure"
     picture: PictureView
@@ -97,18 +101,18 @@ class Marked(PictureView):
 
     @property
     def height(self) -> float:  # type: ignore[override]
-        """As high as the picture."""
+        """The height of the picture."""
         return self.picture.height
 
     def draw(self, figure: Figure) -> None:
-        """The picture, then the marks."""
+        """Draw the picture, then the marks."""
         self.picture.draw(figure)
-        for number, each in enumerate(self.marks):
-            axes, style = figure.axes[each.panel], ("--", "-.", ":")[number % 3]
-            if each.x is not None and each.y is not None:
-                axes.plot(each.x, each.y, "*", color=COLOR, markersize=11, label=each.label)
-            elif each.x is not None:
-                axes.axvline(each.x, color=COLOR, linestyle=style, label=each.label)
-            elif each.y is not None:
-                axes.axhline(each.y, color=COLOR, linestyle=style, label=each.label)
+        for number, mark in enumerate(self.marks):
+            axes, style = figure.axes[mark.panel], ("--", "-.", ":")[number % 3]
+            if mark.x is not None and mark.y is not None:
+                axes.plot(mark.x, mark.y, "*", color=COLOR, markersize=11, label=mark.label)
+            elif mark.x is not None:
+                axes.axvline(mark.x, color=COLOR, linestyle=style, label=mark.label)
+            elif mark.y is not None:
+                axes.axhline(mark.y, color=COLOR, linestyle=style, label=mark.label)
             legend(axes)

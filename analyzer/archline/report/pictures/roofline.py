@@ -35,10 +35,10 @@ HALF = "y = 1/2"
 CACHES = "caches"
 COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation")
 MARKERS = {MEMORY: "o", "L1": "^", "L2": "s", "L3": "D", "L4": "v"}
-"""What is drawn for slow memory and for a level of caches."""
+"""The markers of slow memory and of the levels of caches."""
 POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8", "#d9dce8")
 AN_OCTAVE, BEYOND = 4, 3
-"""Points in an octave of the intensity; octaves shown beyond what is marked."""
+"""Points in an octave of the intensity; octaves shown beyond the marked points."""
 FIGURES = {
     "B_tau": "time balance",
     "B_eps": "energy balance",
@@ -48,18 +48,18 @@ FIGURES = {
 
 
 def values(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
-    """What the model says at intensities, for a byte of traffic, as far as the machine has what that takes.
+    """Evaluate the model at intensities, for a byte of traffic; answers without their quantities are left out.
 
-    With what caches have `served` for each flop it is the model with levels. Raises ArchlineError (AL458).
+    With the amounts that caches have `served` for each flop it is the model with levels. Raises ArchlineError (AL458).
     """
     served = served or {}
     plain = _on(machine, served)
     plain.require()
-    exprs = {name: plain.formula(each) for name, each in FIGURES.items() if not plain.lacking(each)}
+    exprs = {name: plain.formula(formula) for name, formula in FIGURES.items() if not plain.lacking(formula)}
     exprs |= {name: plain.formula(name) for name in ("time", *plain.model.energy) if not plain.lacking(name)}
     if limited(machine):
         exprs["capped"] = _on(machine, served, "+cap").formula("time")
-    numbers = {name: float(each) for name, each in machine.values.items()}
+    numbers = {name: float(value) for name, value in machine.values.items()}
     amounts = {name: intensity * amount for name, amount in served.items()}
     with np.errstate(all="ignore"):
         answers = compile_formulas(exprs)(
@@ -74,13 +74,13 @@ def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str
 
 
 def limited(machine: Machine) -> bool:
-    """Whether there is a limit on power, above the constant power."""
-    known = machine.values
-    return "power_limit" in known and has_energy(machine) and known["power_limit"] > known.get("pi0", 0)
+    """Test whether there is a limit on power, above the constant power."""
+    numbers = machine.values
+    return "power_limit" in numbers and has_energy(machine) and numbers["power_limit"] > numbers.get("pi0", 0)
 
 
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
-    """Whether energy is known; a data sheet has a time alone."""
+    """Test whether energy is known; a data sheet has a time alone."""
     on = _on(machine, served)
     return not on.lacking(*on.model.energy)
 
@@ -95,36 +95,36 @@ class Roofline(PictureView):
     peaks: tuple[float, ...]
     limit: float | None
     algorithms: Mapping[str, Mapping[str, Interval]]
-    """Intensities by algorithm, and by the level that they are of."""
+    """Intensities by algorithm, and by level."""
     levels: Mapping[str, float]
     """The bandwidths of levels of caches, and of slow memory."""
     horizontals: Mapping[str, float]
     """Other peaks, in flop/s."""
 
     def text(self, width: int) -> str:
-        """The points that are marked and one in four octaves, those of an algorithm on its own lines, with units."""
+        """Return the marked points and one in four octaves, those of an algorithm on its own lines, with units."""
         columns = [name for name in self.columns if "," not in name]
         parts = {*COLUMNS[3:], CACHES}
         units = {"at": "", "intensity": "flop/B", "power": "W"} | dict.fromkeys(parts, "W")
         rows = [columns, [units.get(name, "of peak") for name in columns]]
         for point in self.points:
             mark, *ends = str(point["at"]).split(", ")
-            own = {name: point[f"{name}, {mark}"] for name in columns if f"{name}, {mark}" in point}
+            replaced = {name: point[f"{name}, {mark}"] for name in columns if f"{name}, {mark}" in point}
             if level := next((name for name in MARKERS if name in ends), None):
-                # Of a level's intensity its own bandwidth alone says something.
-                own = {name: "" for name in columns[2:] if name != level}
+                # For the intensity of a level only its bandwidth applies.
+                replaced = {name: "" for name in columns[2:] if name != level}
             if mark or log2(float(point["intensity"] or 1)) % 4 == 0:
-                shown = {**point, **(dict.fromkeys(parts, "") if own else {}), **own}
+                shown = {**point, **(dict.fromkeys(parts, "") if replaced else {}), **replaced}
                 rows.append([short_text(shown[name], 4) for name in columns])
         more = f"{len(self.points)} points with `--format csv`, {len(rows) - 2} here"
         return page(width, self.title, [Columns(rows, range(len(columns)))], [more, *self.notes])
 
     def draw(self, figure: Figure) -> None:
-        """Two panels on one axis of intensity, and between them the intensities of algorithms."""
+        """Draw two panels on one axis of intensity, and between them the intensities of algorithms."""
         strip, energy = bool(self.algorithms), "power" in self.columns
         heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] * strip), *([2.4] * energy)]
-        made = panels(figure, *heights)
-        shares, last_ = made[0], made[-1]
+        figure_panels = panels(figure, *heights)
+        shares, last_ = figure_panels[0], figure_panels[-1]
         intensity = self.column("intensity")
         shares.set_xscale("log", base=2)
         shares.set_xlim(intensity[0], intensity[-1])
@@ -132,23 +132,22 @@ class Roofline(PictureView):
         last_.xaxis.set_major_formatter(power_of_two)
         self._draw_shares(shares, intensity)
         if strip:
-            self._draw_algorithms(made[1])
+            self._draw_algorithms(figure_panels[1])
         if energy:
             self._draw_power(last_, intensity)
-        for axes in made:
+        for axes in figure_panels:
             for name, style in (("B_tau", (0, (4, 3))), ("B_eps", (0, (1, 2)))):
                 if name not in self.marks:
                     continue
-                said = f"{name} = {self.marks[name]:.3g} flop/B"
+                label = f"{name} = {self.marks[name]:.3g} flop/B"
                 axes.axvline(self.marks[name], color=MARKS, linestyle=style, linewidth=1.0,
-                             label=said if axes is shares else None)  # fmt: skip
+                             label=label if axes is shares else None)  # fmt: skip
         legend(shares)
         if energy:
             legend(last_)
 
     @property
     def _colors(self) -> list[str]:
-        """A color for each algorithm."""
         return [LOOKS[row % len(LOOKS)]["color"] for row in range(len(self.algorithms))]
 
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
@@ -158,15 +157,15 @@ class Roofline(PictureView):
         axes.set_ylabel("share of the peak")
         whole = 1.0
         if len(self.peaks) == 1:
-            # Of flop/s alone, in their unit.
+            # With flop/s alone, the axis is in their unit.
             whole = self.peaks[0]
             axes.set_ylabel("throughput")
             axes.set_yscale("log")
             in_unit(axes.yaxis, "flop/s")
-        said = (("roofline (3)", "flop/s", LOWER), ("arch line (5)", "flop/J", UPPER))
+        names = (("roofline (3)", "flop/s", LOWER), ("arch line (5)", "flop/J", UPPER))
         lines = [
             (f"{name}; {'1' if whole == 1 else 'peak'} is {format_si(Fraction(peak), unit)}", line, color)
-            for (name, unit, color), peak, line in zip(said, self.peaks, roofs, strict=False)
+            for (name, unit, color), peak, line in zip(names, self.peaks, roofs, strict=False)
         ]
         if CAP in self.columns:
             lines.append((f"roofline under {self.limit:g} W", self.column(CAP), DARK))
@@ -186,13 +185,13 @@ class Roofline(PictureView):
             label = f"{name} {format_si(Fraction(peak), 'flop/s')}"
             axes.axhline(peak / self.peaks[0] * whole, color=SHADES[1], linestyle=style, linewidth=1.6, label=label)
         for (name, points), color in zip(self.algorithms.items(), self._colors, strict=True):
-            own = (f"{line}, {name}" for line in COLUMNS[:2])
-            heights[MEMORY] = [self.column(line) for line in own if line in self.columns] or roofs
-            ends = {level: np.array([float(each.lower), float(each.upper)]) for level, each in points.items()}
-            # All levels at the rate that the model gives: the one that is on its line is the one that binds.
-            sides = [np.interp(each, intensity, heights[level][0]) for level, each in ends.items() if level in heights]
-            for level, each in ends.items():
-                axes.plot(each, np.min(sides, axis=0) * whole, MARKERS[level], **{**looks, "color": color})
+            own_lines = (f"{line}, {name}" for line in COLUMNS[:2])
+            heights[MEMORY] = [self.column(line) for line in own_lines if line in self.columns] or roofs
+            ends = {level: np.array([float(span.lower), float(span.upper)]) for level, span in points.items()}
+            # All levels at the rate that the model gives: the level on its line is the one that binds.
+            sides = [np.interp(end, intensity, heights[level][0]) for level, end in ends.items() if level in heights]
+            for level, end in ends.items():
+                axes.plot(end, np.min(sides, axis=0) * whole, MARKERS[level], **{**looks, "color": color})
             for side in heights[MEMORY][1:]:
                 there = np.interp(ends[MEMORY], intensity, side) * whole
                 axes.plot(ends[MEMORY], there, MARKERS[MEMORY], **{**looks, "color": color})
@@ -202,8 +201,8 @@ class Roofline(PictureView):
 
     def _draw_power(self, axes: Axes, intensity: Array) -> None:
         power = self.column("power")
-        own = [self.column(name) for name in self.columns if name.startswith("power")]
-        axes.set_ylim(0, max(self.limit or 0, *(float(each.max()) for each in own)) * 1.1)
+        powers = [self.column(name) for name in self.columns if name.startswith("power")]
+        axes.set_ylim(0, max(self.limit or 0, *(float(curve.max()) for curve in powers)) * 1.1)
         axes.set_ylabel("power, W")
         axes.plot(intensity, power, color=DARK, linewidth=1.6, label="power (7)")
         if self.limit is not None:
@@ -213,23 +212,23 @@ class Roofline(PictureView):
                 axes.plot(intensity, self.column(label), color=color, linewidth=1.2, label=label)
         names = [name for name in (*COLUMNS[3:], CACHES) if name in self.columns and self.column(name).any()]
         most = {name: float(self.column(name).max()) for name in names}
-        said = [f"{name}, at most {most[name]:.3g} W" for name in names]
-        axes.stackplot(intensity, *map(self.column, names), labels=said, colors=POWER_SHADES, linewidth=0)
+        labels = [f"{name}, at most {most[name]:.3g} W" for name in names]
+        axes.stackplot(intensity, *map(self.column, names), labels=labels, colors=POWER_SHADES, linewidth=0)
 
     def _draw_algorithms(self, axes: Axes) -> None:
-        """A line from the least to the most intensity of each algorithm, its name at the left, numbers at the right."""
-        names = [shorten(each, 22, placeholder="...") for each in self.algorithms]
-        said = []
+        """Draw a line over the intensities of each algorithm, its name at the left, numbers at the right."""
+        names = [shorten(name, 22, placeholder="...") for name in self.algorithms]
+        labels = []
         for row, (points, color) in enumerate(zip(self.algorithms.values(), self._colors, strict=True)):
-            for level, each in points.items():
-                low, high = float(each.lower), float(each.upper)
+            for level, interval in points.items():
+                low, high = float(interval.lower), float(interval.upper)
                 axes.plot([low, high], [row, row], f"{MARKERS[level]}-", color=color, markerfacecolor="white",
                           markersize=6, linewidth=2.0)  # fmt: skip
-            said.append(f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B")
+            labels.append(f"{low:.3g} flop/B" if low == high else f"{low:.3g} .. {high:.3g} flop/B")
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         right = axes.secondary_yaxis("right")
-        right.set_yticks(range(len(names)), said, fontsize=8)
+        right.set_yticks(range(len(names)), labels, fontsize=8)
         right.tick_params(length=0)
         right.spines["right"].set_visible(False)
 
@@ -240,7 +239,7 @@ def view(
     notes: Sequence[str] = (),
     served: Mapping[str, Mapping[str, float]] | None = None,
 ) -> Roofline:
-    """The lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458).
+    """Make the lines from well below to well above the balances and the algorithms. Raises ArchlineError (AL458).
 
     With the amounts that caches have `served` for each flop, lines have their energy, those of several each its own.
     """
@@ -256,12 +255,12 @@ def view(
     if energy and not alone:
         marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
-    of_level = ((name, level, each) for name, own in algorithms.items() for level, each in own.items())
-    for name, ends in ((f"{name}{f', {level}' * (level != MEMORY)}", each) for name, level, each in of_level):
+    of_level = ((name, level, span) for name, spans in algorithms.items() for level, span in spans.items())
+    for name, ends in ((f"{name}{f', {level}' * (level != MEMORY)}", interval) for name, level, interval in of_level):
         ends_named = {name: ends.lower} if ends.exact else {f"{name}, least": ends.lower, f"{name}, most": ends.upper}
         places |= {label: float(place) for label, place in ends_named.items()}
-    known = {name: float(each) for name, each in machine.values.items()}
-    levels = {level: known[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in known}
+    numbers = {name: float(value) for name, value in machine.values.items()}
+    levels = {level: numbers[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in numbers}
     much = 2.0**99
     flop = float(values(machine, np.array([much]))["time"][0]) / much
     knees = [1 / flop / rate for rate in levels.values()]
@@ -269,32 +268,32 @@ def view(
     high = int(np.ceil(np.log2(max(places.values())))) + BEYOND
     grid = np.exp2(np.linspace(low, high, (high - low) * AN_OCTAVE + 1))
     at = sorted([*((float(x), "") for x in [*grid, *knees]), *((x, name) for name, x in places.items())])
-    found = values(machine, np.array([x for x, _ in at]), alone)
+    answers = values(machine, np.array([x for x, _ in at]), alone)
     by_name: dict[str, Array] = {}
     for name, amounts in of_several.items():
         of_one = values(machine, np.array([x for x, _ in at]), amounts)
         by_name[f"roofline, {name}"] = of_one["roofline"]
         if energy:
             by_name |= {f"arch line, {name}": of_one["arch line"], f"power, {name}": _power(of_one)}
-    found |= by_name
+    answers |= by_name
     peaks: tuple[float, ...] = (1 / flop,)
     lines = (*(COLUMNS if energy else COLUMNS[:1]), *[CACHES] * bool(energy and alone), *[CAP] * limited(machine))
     columns = ("intensity", "at", *lines, *levels, *by_name)
-    found |= {level: np.minimum(1.0, np.array([x for x, _ in at]) * rate * flop) for level, rate in levels.items()}
+    answers |= {level: np.minimum(1.0, np.array([x for x, _ in at]) * rate * flop) for level, rate in levels.items()}
     limit = machine.values.get("power_limit") if energy else None
-    others = {"without vectors": known["peak_scalar"]} if "peak_scalar" in known else {}
+    other_peaks = {"without vectors": numbers["peak_scalar"]} if "peak_scalar" in numbers else {}
     if energy:
         peaks = (*peaks, 1 / float(machine.values["eps_flop"] + machine.values["pi0"] * Fraction(flop)))
     else:
-        others |= {f"@{name}": float(peak) for name, peak in find_other_peaks(machine).items()}
+        other_peaks |= {f"@{name}": float(peak) for name, peak in find_other_peaks(machine).items()}
     drawn = "roofline, arch line and power" if energy else "roofline"
     of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if of_several else ""
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
         (*_notes(machine, alone or next(iter(of_several.values()), {})), *notes),
-        columns, tuple(_rows(found, at, columns[2:])),
+        columns, tuple(_rows(answers, at, columns[2:])),
         marks, peaks, None if limit is None else float(limit), algorithms,
-        {MEMORY: peaks[0] / marks["B_tau"], **levels}, others,
+        {MEMORY: peaks[0] / marks["B_tau"], **levels}, other_peaks,
     )  # fmt: skip
 
 
@@ -303,28 +302,28 @@ def _power(answers: Mapping[str, Array]) -> Array:
 
 
 def _rows(
-    found: Mapping[str, Array], at: Sequence[tuple[float, str]], columns: Sequence[str]
+    answers: Mapping[str, Array], at: Sequence[tuple[float, str]], columns: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
-    drawn = dict(found)
+    drawn = dict(answers)
     if "power" in columns:
-        drawn |= {name: found[name] / found["time"] for name in (*COLUMNS[3:], CACHES)} | {"power": _power(found)}
+        drawn |= {name: answers[name] / answers["time"] for name in (*COLUMNS[3:], CACHES)} | {"power": _power(answers)}
     if CAP in columns:
-        drawn[CAP] = found["roofline"] * found["time"] / found["capped"]
+        drawn[CAP] = answers["roofline"] * answers["time"] / answers["capped"]
     for row, (x, name) in enumerate(at):
         yield (x, name, *(float(drawn[column][row]) for column in columns))
 
 
 def _notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[str, ...]:
-    said = (
+    note = (
         "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and "
         "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
     if not has_energy(machine, served):
         on = _on(machine, served)
-        said = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
-        return (said, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
+        note = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
+        return (note, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
     if limited(machine):
-        return (said, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
+        return (note, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
     if "power_limit" in machine.values:
-        return (said, "The limit on power is not above the constant power: nothing can run under it.")
-    return (said,)
+        return (note, "The limit on power is not above the constant power: nothing can run under it.")
+    return (note,)

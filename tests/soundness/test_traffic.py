@@ -123,7 +123,7 @@ def shorts(source: random.Random) -> tuple[Subject, Arguments]:
     """A program of one or two small nests, and arguments of which it accesses few lines."""
     nests = chain.from_iterable(
         (f"    for i in 0..{rows}:", "        for j in 0..m:", f"            {source.choice(SHORT)}")
-        for rows in source.iterate_choices(("m", "m - 1", "2"), k=source.randint(1, 2))
+        for rows in source.choices(("m", "m - 1", "2"), k=source.randint(1, 2))
     )
     text = "\n".join(
         ["algorithm main(x: inout real[m], y: inout real[m], A: inout real[m, m]):", "    where m >= 2", *nests]

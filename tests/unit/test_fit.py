@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import archline as al
-from archline.energy.counters import Nvml, Rapl, measure_energy
+from archline.energy.counters import Nvml, Rapl, measured
 from archline.energy.estimates import apply_model
 from archline.energy.models import load_models
 from cli_support import ROOT, cli
@@ -327,7 +327,7 @@ def test_a_run_is_measured_with_readings_in_between(tmp_path: Path) -> None:
         # One round more: without a reading in between this would look like 400 less.
         count(200)
 
-    seconds, joules = measure_energy(run, Seen(tmp_path), 0.001)
+    seconds, joules = measured(run, Seen(tmp_path), 0.001)
     assert joules == pytest.approx((600 + 600) / 1e6)
     assert seconds > 0
 

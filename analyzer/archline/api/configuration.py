@@ -129,7 +129,7 @@ READERS = {
     "tolerance": "costs.sizes.parse_share",
     "cache": "energy.caches.read_words",
     "machine": "energy.machine_files.machine",
-    "model": "energy.models.model",
+    "model": "energy.models.find_model",
 }
 """The readers of the texts of some keys, which raise errors for invalid values."""
 PATHS = ("paths", "baseline")

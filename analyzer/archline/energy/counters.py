@@ -86,7 +86,7 @@ class Nvml:
         return float(self._millijoules() - self._start) / 1e3
 
 
-def measure_energy(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
+def measured(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
     """Return the seconds and joules of a call; the counter is read at least every `interval` seconds."""
     done = threading.Event()
 

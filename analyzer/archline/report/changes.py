@@ -104,10 +104,10 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
         before = after = ""
     elif before.startswith(low) and after.startswith(low):
         before, after = (text.removeprefix(low.removesuffix(_UPPER_SEPARATOR[2:])) for text in (before, after))
-    return [change.algorithm, change.metric, outcome, *_shortened(before, after, longest), "; ".join(more)]
+    return [change.algorithm, change.metric, outcome, *_shorten_forms(before, after, longest), "; ".join(more)]
 
 
-def _shortened(old: str, new: str, longest: int) -> Iterator[str]:
+def _shorten_forms(old: str, new: str, longest: int) -> Iterator[str]:
     """Yield both texts, long ones cut so that the place where they begin to differ is shown."""
     shared = next((at for at, both in enumerate(zip_longest(old, new)) if both[0] != both[1]), 0)
     near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
@@ -163,7 +163,7 @@ CODE = ("algorithm", "before", "after")
 
 def as_markdown(differences: VersionDifferences, width: int) -> str:
     """Return the verdict, the files left out, the table and the renames."""
-    rows = [f"{pipes_row(map(_shown, HEADS, table_cells(change)))}\n" for change in differences.shown]
+    rows = [f"{pipes_row(map(_format_cell, HEADS, table_cells(change)))}\n" for change in differences.shown]
     names = [f"- `{old}` -> `{new}`\n" for old, new in differences.renames]
     rows[:1] = [f"\n{HEADER}\n{row}" for row in rows[:1]]
     names[:1] = [f"\n{name}" for name in names[:1]]
@@ -176,18 +176,18 @@ def as_markdown(differences: VersionDifferences, width: int) -> str:
     return whole
 
 
-def _shown(column: str, cell: str) -> str:
+def _format_cell(column: str, cell: str) -> str:
     return CodeText(cell) if column in CODE else cell
 
 
 def as_github(differences: VersionDifferences, width: int) -> str:
     """Return the commands, then the verdict and the files left out."""
-    findings = [*map(of_diagnostic, differences.problems), *map(_finding, differences.findings)]
+    findings = [*map(of_diagnostic, differences.problems), *map(_make_finding, differences.findings)]
     lines = [*(command(finding, Path.cwd()) for finding in findings), verdict(differences), *refused_lines(differences)]
     return "".join(f"{line}\n" for line in lines)
 
 
-def _finding(change: CostChange) -> CheckFinding:
+def _make_finding(change: CostChange) -> CheckFinding:
     algorithm, metric, outcome, old, new, more = table_cells(change)
     message = "\n".join(filter(None, (f"{algorithm}: {metric} {outcome}", f"{old} -> {new}", more)))
     rule = change.rule

@@ -102,8 +102,9 @@ class AlgoFile(pytest.File):
 
         project = _project(self.config)
         (view,) = outcomes([Task(str(self.path), project.facts or None)], 1)
-        errors = [each for each in view.errors if each.rule != DEFECT] if isinstance(view, CheckView) else view
-        if errors or not isinstance(view, CheckView):
+        if not isinstance(view, CheckView):
+            raise ArchlineError(list(map(project.placed, view)))
+        if errors := [problem for problem in view.errors if problem.rule != DEFECT]:
             # An algorithm without claims has no test that could show its error.
             raise ArchlineError(list(map(project.placed, errors)))
         terms, path = Terms(parse_share(project.tolerance or "0"), where=project.facts), os.path.relpath(self.path)

@@ -197,13 +197,13 @@ def _may_vanish(asked: ClaimQuery, proved: bool) -> bool:
     """Test whether zeros matter: growth reads log2(w), which is 0 at 1, as log2(2 + w), and ranges as nonempty."""
     indices = asked.costs.index_range
     empty = indices is not None and indices.least < 1
-    if empty or _declared(asked):
+    if empty or _find_declared_symbols(asked):
         return True
     below = asked.claim.relation != "O"
     return below and (not proved or _logarithm_may_vanish(asked.cost, asked.scope.facts))
 
 
-def _declared(asked: ClaimQuery) -> Set[str]:
+def _find_declared_symbols(asked: ClaimQuery) -> Set[str]:
     """The symbols of declared costs in a claim: they may be 0, where sizes count as at least 1."""
     return s.names(asked.claim.bound) & {*find_cost_symbols(asked.scope.module.externs.values())}
 
@@ -278,7 +278,7 @@ def _without_vanishing(expr: s.Expr) -> s.Expr | None:
 
 def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     """List the smallest sizes that a claim covers."""
-    declared = _declared(asked)
+    declared = _find_declared_symbols(asked)
     points = (
         point
         for point in asked.points(branches=False)
@@ -289,12 +289,13 @@ def _small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
 
 def _zero_of_one_side(asked: ClaimQuery, proved: bool) -> Verdict | None:
     """Find a small size at which only one side of a claim is 0; unknown if that is the lower bound."""
+    declared = _find_declared_symbols(asked)
     for place in _small_points(asked):
         ends, claimed = _ends(asked.cost, place), _claimed(asked.claim, place)
         if ends is None or claimed is None:
             continue
         zero = ""
-        empty = _is_empty(asked.costs.index_range, place) or any(place.get(name) == 0 for name in _declared(asked))
+        empty = _is_empty(asked.costs.index_range, place) or any(place.get(name) == 0 for name in declared)
         if asked.claim.relation != "Omega" and claimed == 0 < ends[0] and empty:
             zero, nonzero = "claim", "cost"
         elif asked.claim.relation != "O" and claimed > 0 >= ends[not proved]:

@@ -14,6 +14,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded
+from archline.analysis.cache.traffic import convert_lines_to_bytes
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
@@ -48,11 +49,9 @@ from archline.growth.log_domain import Domain
 from archline.growth.monomials import Factor
 from archline.ir.conditions import assuming_facts, with_all_facts
 from archline.ir.declarations import declared_scope
-from archline.ir.layout import LINE
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
-from archline.language.metrics import WORD
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
@@ -157,13 +156,8 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
     """The access count, as a bound for traffic with guards, which bounds on traffic ignore."""
     guards = cost.plans and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
     accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
-    # An access moves one line at most in each direction: a line for io and write-backs, its words for bytes.
-    words = 2 * WORD * LINE if cost.metric == "bytes" else Poly.constant(1)
-    return (
-        replace(x, upper=x.upper * words, bounds=tuple(bound.map_value(words.__mul__) for bound in x.bounds))
-        for x in accesses
-        if x.upper is not None
-    )
+    # An access moves a line at most in each direction, which growth does not count.
+    return map(convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
 
 
 def _growth_of_the_sure(

@@ -118,14 +118,8 @@ def execute(options: argparse.Namespace) -> int:
         verbose=options.verbose or options.certificates,
     )
     named, notes = [task.target for task in tasks if task.source is None], list[str]()
-    valid = {view.target for view in views if not view.errors}
-    if options.write_baseline is not None and problems and not valid:
-        print(f"{options.write_baseline} is not written: no program can be checked", file=sys.stderr)
-    elif options.write_baseline is not None:
-        report = _written(options, report, [target for target in named if target in valid])
-        left = ", ".join(target for target in named if target not in valid)
-        without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)
-        print(f"wrote {options.write_baseline}{without}", file=sys.stderr)
+    if options.write_baseline is not None:
+        report = _written(options, report, named, bool(problems))
     elif options.baseline is not None and not options.problems:
         with reported():
             report = _compared(options, report, named, notes)
@@ -153,12 +147,19 @@ def _targets(options: argparse.Namespace) -> list[str]:
     return [name for name in dict.fromkeys(names) if not (options.force_exclude and excludes(Path(name)))]
 
 
-def _written(options: argparse.Namespace, report: CheckReport, targets: list[str]) -> CheckReport:
-    """Write the new baseline, and return the report with the findings that it accepts."""
+def _written(options: argparse.Namespace, report: CheckReport, targets: list[str], has_problems: bool) -> CheckReport:
+    """Write a new baseline of the targets without errors, and return the report with the findings that it accepts."""
     from archline.api.baselines import accepted, baseline
 
-    file = options.write_baseline
-    shared.write_whole(Path(file), baseline(file, targets, report, options.jobs, not options.no_cache))
+    file, valid = options.write_baseline, {view.target for view in report.targets if not view.errors}
+    if has_problems and not valid:
+        print(f"{file} is not written: no program can be checked", file=sys.stderr)
+        return report
+    written = [target for target in targets if target in valid]
+    shared.write_whole(Path(file), baseline(file, written, report, options.jobs, not options.no_cache))
+    left = ", ".join(target for target in targets if target not in valid)
+    without = f", without what cannot be checked, which keeps its entries: {left}" * bool(left)
+    print(f"wrote {file}{without}", file=sys.stderr)
     return replace(report, accepted=accepted(file), compared=True)
 
 

@@ -402,9 +402,9 @@ def _bound_cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> 
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
     shown = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
-    for piece, known in amount.cost.facts_by_piece:
-        more = [] if known is None else [substitute_in_fact(fact, amount.sizes) for fact in facts_of_case(known)]
-        if known is not None and some_fact_excluded(more, scope.with_facts(facts)):
+    for piece, own in amount.cost.facts_by_piece:
+        more = [substitute_in_fact(fact, amount.sizes) for fact in (() if own is None else facts_of_case(own))]
+        if some_fact_excluded(more, scope.with_facts(facts)):
             continue
         for case in _split_by_conditions(with_all_facts(facts, more, scope), shown):
             low, high = (

@@ -1,4 +1,4 @@
-"""A bound program is run here: as plain Python, or compiled with as much room as it turns out to need."""
+"""Run a bound program as plain Python, or compiled, with buffers that grow until they suffice."""
 
 from __future__ import annotations
 

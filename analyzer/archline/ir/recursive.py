@@ -109,8 +109,8 @@ class OneLevel(LoweringPolicy):
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], place: LoweringContext) -> Iterator[Node]:
         """Keep branches of the algorithm's own body separate, as certain as the branch itself."""
         if not place.algorithm_top and not any(
-            call_graph.is_recursive(program.module, each)
-            for each in call_graph.iterate_callees(program.module, branches)
+            call_graph.is_recursive(program.module, callee)
+            for callee in call_graph.iterate_callees(program.module, branches)
         ):
             yield from program.branches(branches, place)
             return

@@ -268,7 +268,7 @@ def _rounded_fraction(function: str, value: Poly) -> Poly:
     """Round a value that is an integer divided by a number; others count as integers."""
     denominator = Poly.constant(int(a.compute_content(value).q))
     whole = value * denominator
-    if denominator == Poly.constant(1) or not a.is_integral(whole):
+    if not a.is_integral(whole):
         return value
     return a.floor_div(whole, denominator) if function == "floor" else a.ceil_div(whole, denominator)
 

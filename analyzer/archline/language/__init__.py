@@ -1,4 +1,4 @@
-"""The language package turns text into a checked program: source, parser, syntax tree, checks, facts, printer.
+"""The language package parses and checks programs: source, parser, syntax tree, checks, facts, printer.
 
 `loader.load_path`, `load_text` and `load_target` are the entries: they read a `Source`, parse it to a `Program`
 (`parser`, `builder`, `syntax`), check it (`checking`) and return a `model.Module` with types, shapes and call targets.

@@ -43,7 +43,7 @@ SHADOWING = Rule(
     ```
 
     Choose another name. Names of sizes that only stand in shapes (`n` in `A: real[n]`) count too, and so do
-    the cost symbols of the externs in sight (`f` in `extern g(a: real) -> real costs f flops`).
+    the cost symbols of the externs in scope (`f` in `extern g(a: real) -> real costs f flops`).
     """,
 )
 DUPLICATE = Rule(

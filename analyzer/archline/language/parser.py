@@ -474,7 +474,7 @@ def parse_headers(source: Source) -> tuple[s.Algorithm, ...]:
 def collect_sizes(algorithms: Sequence[s.Algorithm]) -> set[str]:
     """Collect the names of the sizes and indices of headers, with P and K if an algorithm runs on a grid."""
     parameters = [parameter for algorithm in algorithms for parameter in algorithm.parameters]
-    declared = {each.name for each in parameters if isinstance(each.type, s.SizeType | s.IndexType)}
+    declared = {item.name for item in parameters if isinstance(item.type, s.SizeType | s.IndexType)}
     return declared | s.names(algorithms) | ({"P", "K"} if any(algorithm.grid for algorithm in algorithms) else set())
 
 

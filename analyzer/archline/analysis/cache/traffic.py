@@ -67,12 +67,17 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
     Never raises for a program that checks.
     """
+    return convert_lines_to_bytes(_traffic_cost(module, algorithm))
 
-    def bounds_at(point: Point, lines: Ends) -> Ends:
-        return lines[0] * point["L"] * WORD, lines[1] * point["L"] * WORD
 
-    lines, unit = _traffic_cost(module, algorithm), LINE * WORD
-    return replace(map_cost(lines, lambda least: least * unit, lambda most: most * unit, bounds_at), metric="bytes")
+def convert_lines_to_bytes(lines: Cost) -> Cost:
+    """Convert a cost that counts lines to the bytes in them."""
+
+    def bounds_at(point: Point, ends: Ends) -> Ends:
+        return ends[0] * point["L"] * WORD, ends[1] * point["L"] * WORD
+
+    times = (LINE * WORD).__mul__
+    return replace(map_cost(lines, times, times, bounds_at), metric="bytes")
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:

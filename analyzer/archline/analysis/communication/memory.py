@@ -178,7 +178,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return peak.amount(place.facts)
 
     def _calls_recursion(self, statement: s.Stmt) -> bool:
-        return any(find_component(self._module, each) for each in iterate_callees(self._module, statement))
+        return any(find_component(self._module, callee) for callee in iterate_callees(self._module, statement))
 
     def while_loop(self, loop: s.While, at: ProgramPoint) -> Amount:
         return amount_up_to(self._block_words(loop.body, at[0]))

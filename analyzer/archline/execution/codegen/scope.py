@@ -1,4 +1,4 @@
-"""The function being generated is a writer with the meanings of names in sight and slots of the program's state."""
+"""Write a function, with a scope of names and the slots of the program's state."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class AlgorithmWriter(FunctionWriter):
     """The numbers of the statements that communicate."""
 
     def attach(self, layout: Layout, instance: Callable[[s.Algorithm, tuple[str, ...]], str]) -> None:
-        """Start writing, with no names in sight."""
+        """Start writing, with an empty scope."""
         self.layout = layout
         self.names = {}
         self.instance = instance
@@ -156,7 +156,7 @@ class AlgorithmWriter(FunctionWriter):
         return meaning.symbol if isinstance(meaning, Operator) else name
 
     def define(self, name: str, meaning: Meaning) -> None:
-        """Put a name in sight; the checker has ensured that it hides no other."""
+        """Add a name to the scope; the checker has ensured that it shadows no other."""
         self.names[name] = meaning
 
     @contextmanager

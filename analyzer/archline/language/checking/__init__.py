@@ -1,4 +1,4 @@
-"""The semantic checker turns a parsed program into a Module, or lists all mistakes in it.
+"""The semantic checker makes a `Module` of a parsed program, or reports all of its errors.
 
 `check` is the entry: it collects the definitions of a file and of those it uses (`programs`), makes signatures, and
 checks statements, expressions, calls and contracts of each algorithm in a `BodyContext`. Types, shapes and call targets

@@ -403,7 +403,7 @@ class AllocationPlanner:
 
     @memoised
     def room(self, lines: Poly) -> Poly:
-        """Return Z - L*lines, the words of the cache beside so many held lines, in the sizes of the program."""
+        """Return Z - L*lines, the words of the cache that held lines leave, in the sizes of the program."""
         return self.facts.restore(WORDS - LINE * lines)
 
     def unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
 from math import ceil, floor, isqrt, log2, sqrt
 
 import pytest
 
+from archline.algebra import atoms as a
+from archline.algebra.evaluate.exact import evaluate
+from archline.algebra.facts import Facts
+from archline.algebra.polynomial import Poly
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.language import syntax as s
 from archline.language.loader import load_text
@@ -85,3 +91,39 @@ def test_claims_that_hold_do_so_at_each_size(seed: int) -> None:
                 left, right = factor * n, times * value + added
                 assert left <= right + ROUNDED if relation == "<=" else left >= right - ROUNDED, (text, n, left, right)
     assert held >= 3
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "2*log2(n/2) + 2 <= flops(line) where n >= 2",  # 3.17 > 3 at n = 3
+        "flops(line) + 2 <= 2*2^(n/2) where n >= 1",  # 3 > 2.83 at n = 1
+        "flops(line) >= 4 where ceil(log2(n/2)) >= 1",  # n = 3 is such a size
+        "flops(line) <= n + ceil(log2(n/2)) where n >= 1",  # 1 > 0 at n = 1
+        "flops(line) >= 3*ceil(sqrt(n/3)) where n >= 3",  # 4 < 6 at n = 4
+        "2*flops(line) >= 3*ceil(log2((2*n + 1)/3)) + 1 where n >= 2",  # 6 < 7 at n = 3
+    ],
+)
+def test_what_holds_at_integers_alone_is_refuted_at_fractions(claim: str) -> None:
+    module = load_text(f"{LINE}claim {claim}\n")
+    (item,) = (item for item in module.program.items if isinstance(item, s.Claim))
+    assert ClaimOfCosts(item, ClaimedAlgorithms(module)).decided().outcome == "fails"
+
+
+@pytest.mark.parametrize("denominator", [1, 2, 3])
+@pytest.mark.parametrize("power", [False, True])
+def test_proofs_about_logarithms_of_fractions_hold_at_each_size(denominator: int, power: bool) -> None:
+    n, proved = Poly.symbol("n"), 0
+    for added, first, slope, number in product((0, 1), (1, 2, 3), (1, 2, 3), range(-4, 5)):
+        facts = Facts().with_symbol("n", (Poly.constant(first),))
+        logarithm = a.ceil_log2((n + added) / denominator)
+        rounded = a.exponential(2, logarithm) if power else logarithm
+        line = (n * slope).scaled(Fraction(1, denominator)) + Fraction(number, 2)
+        for value in (line - rounded, rounded - line):
+            if facts.nonnegative(value):
+                proved += 1
+                assert all(evaluate(value, {"n": size}) >= 0 for size in range(first, 100)), (str(value), first)
+            if number > 0 and facts.with_nonnegative(rounded - number).nonnegative(value):
+                sizes = [size for size in range(first, 100) if evaluate(rounded, {"n": size}) >= number]
+                assert all(evaluate(value, {"n": size}) >= 0 for size in sizes), (str(value), number, first)
+    assert proved >= 10

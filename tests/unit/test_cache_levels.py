@@ -72,7 +72,7 @@ WRONG = [
     ("[level.L2.quantity.capacity]", "[level.DRAM.quantity.capacity]", 11, "AL453", "no level `DRAM`", "L1, L2, L3, L4"),
     ("[level.L2.quantity.capacity]", "[level.L2.capacity]", 11, "AL453", "unknown key `capacity`", "[level.L2.quantity.capacity]"),
     ("[level.L2.quantity.capacity]", "[level.L2.quantity.size]", 11, "AL453", "no quantity `L2_size`", "a level has `capacity`"),
-    ("[level.L2.quantity.capacity]", "[quantity.L2_capacity]", 11, "AL453", "is one of a level", "[level.L2.quantity.capacity]"),
+    ("[level.L2.quantity.capacity]", "[quantity.L2_capacity]", 11, "AL453", "belongs to a level of caches", "[level.L2.quantity.capacity]"),
     ("[level.L2.quantity.capacity]", "[level.L2.quantity.peak]", 11, "AL453", "no quantity `L2_peak`", "a level has `capacity`"),
     ("[level.L1.quantity]", "[level]\nL1 = 3\n[nothing]", 8, "AL453", "`L1` is not a table", "[level.L1.quantity.NAME]"),
     ('"1", unit = "KiB"', '"0", unit = "KiB"', 8, "AL457", "`L1_capacity` is 0", "whole lines"),
@@ -84,7 +84,7 @@ WRONG = [
     ('capacity = { value = "1"', 'energy = { value = "1"', 8, "AL461", "`L1_energy` is in J/B", "J/B"),
     ('capacity = { value = "1", unit = "KiB"', 'energy = { value = "1", unit = "J/B"', 7, "AL453", "`L1` has no `capacity`", "[level.L1.quantity.capacity]"),
     ('"2*line"', '"2.5*line"', 12, "AL457", "not a whole number of lines of 2.5*line", "whole lines"),
-    ('"2*line"', '"2*L1_bandwidth"', 17, "AL461", "and B/line is needed", "AL461"),
+    ('"2*line"', '"2*L1_bandwidth"', 17, "AL461", "but B/line is needed", "AL461"),
 ]  # fmt: skip
 
 

@@ -171,7 +171,7 @@ WRONG = [
     ("lscpu", "processor\t: 0\nvendor_id\t: GenuineIntel\n", "1:1", "it is /proc/cpuinfo", "LC_ALL=C lscpu"),
     ("lscpu", "CPU NODE SOCKET CORE L1d:L1i:L2:L3 ONLINE\n  0    0      0    0 0:0:0:0  yes\n", "1:1", "`lscpu -e` or `lscpu -p`", "lscpu"),
     ("lscpu", "# The following is the parsable format, which\n0,0,0,0,,0,0,0,0\n", "1:1", "`lscpu -e` or `lscpu -p`", "lscpu"),
-    ("lscpu", "bash: lscpu: command not found\n", "1:1", "a message of failure", "lscpu"),
+    ("lscpu", "bash: lscpu: command not found\n", "1:1", "an error message", "lscpu"),
     ("lscpu", "Architektur:  x86_64\nCPU(s):  8\nKern(e) pro Sockel: 4\n", "1:1", "such as `Architektur`, are not in English", "LC_ALL=C lscpu"),
     ("lscpu", LSCPU.replace("Socket(s): 1", "Socket(s): one"), "5:12", "`Socket(s)` is `one`", "leave out this row"),
     ("lscpu", LSCPU.replace("socket: 4", "socket: 0"), "4:21", "`Core(s) per socket` is `0`, which is not a number above 0", "leave out this row"),
@@ -187,14 +187,14 @@ WRONG = [
     ("lscpu", (LISTINGS / "a100.txt").read_text(), "1:1", "has no row `CPU(s)`", "LC_ALL=C lscpu"),
     ("nvidia-smi", LSCPU, "1:1", "no clock, no power limit and no memory", "`nvidia-smi -q > FILE`"),
     ("nvidia-smi", "| NVIDIA-SMI 515.48.07    Driver Version: 515.48.07 |\n", "1:1", "the table of `nvidia-smi` without `-q`", "nvidia-smi -q"),
-    ("nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", "1:1", "a message of failure", "nvidia-smi -q"),
-    ("nvidia-smi", "No devices were found\n", "1:1", "a message of failure", "nvidia-smi -q"),
+    ("nvidia-smi", "NVIDIA-SMI has failed because it couldn't communicate with the NVIDIA driver.\n", "1:1", "an error message", "nvidia-smi -q"),
+    ("nvidia-smi", "No devices were found\n", "1:1", "an error message", "nvidia-smi -q"),
     ("nvidia-smi", "<html><body><p>hello</p></body></html>", "1:1", "no clock, no power limit", "nvidia-smi -q"),
     ("nvidia-smi", CSV.splitlines()[0], "1:1", "has no rows", "nvidia-smi -q"),
     ("nvidia-smi", "NVIDIA L40S, 2520 MHz, 350.00 W\nNVIDIA L40S, 2520 MHz, 350.00 W\n", "1:1", "no clock, no power limit", "nvidia-smi -q"),
     ("nvidia-smi", CSV + "NVIDIA L40S, 2520 GHz, 350.00 W, 46068 MiB\n", "2:14", "`clocks.max.sm` is `2520 GHz`, which is not a number above 0 of MHz", "as it was printed"),
     ("nvidia-smi", CSV + "NVIDIA L40S, 2520 MHz, 350 V, 46068 MiB\n", "2:24", "`power.default_limit` is `350 V`", "as it was printed"),
-    ("rocm-smi", LSCPU, "", "listings of `rocm-smi` are not read", "--from lscpu FILE, or --from nvidia-smi FILE"),
+    ("rocm-smi", LSCPU, "", "listings of `rocm-smi` cannot be read", "--from lscpu FILE, or --from nvidia-smi FILE"),
 ]  # fmt: skip
 
 

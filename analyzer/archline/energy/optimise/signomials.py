@@ -166,5 +166,5 @@ def _make_constant(value: float) -> Sum:
 
 def _make_form_error(expr: s.Expr, reason: str) -> Exception:
     message = f"`{format_expression(expr)}` cannot be minimised over real numbers: {reason}"
-    hint = "name what varies in --integer, with ranges"
+    hint = "name the variables in --integer, with ranges"
     return error(rules.NOT_SIGNOMIAL, message, span=expr.span, hint=hint)

@@ -8,19 +8,18 @@ from contextlib import suppress
 from dataclasses import replace
 from fractions import Fraction
 from functools import cache, lru_cache, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
-from archline.analysis.communication.path_steps import PathStep
+from archline.analysis.communication import derive as grid
 from archline.analysis.cost import Cost, Costs, cost_of
 from archline.analysis.metrics.accesses import METRIC as ACCESSES
 from archline.analysis.metrics.accesses import derive_accesses
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.relations import relate_costs
 from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown_cost
@@ -41,6 +40,9 @@ from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
+
+if TYPE_CHECKING:
+    from archline.analysis.communication.path_steps import PathStep
 
 T = TypeVar("T")
 MAX_TERM_PRODUCTS = 120_000
@@ -91,7 +93,8 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared_scope(module, algorithm).facts
+            Derivation(module, True, STANDARD).algorithm(algorithm)[0],
+            declared_scope(module, algorithm).facts,
         )
         return {metric: cost_of(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
     return {}
@@ -157,14 +160,14 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
 
 def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
     """Derive costs on a grid whose messages have at most K words: w words are ceil(w/K) messages."""
-    return _derive_on_grid(module, algorithm, LONGEST)
+    return _derive_on_grid(module, algorithm, grid.LONGEST)
 
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    metrics = _within_budget(lambda coarse: derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    metrics = _within_budget(lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
     if isinstance(metrics, str):
-        names = metrics_on_grid(algorithm)
+        names = grid.metrics_on_grid(algorithm)
         metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
     costs = _costs(module, algorithm, metrics, {}, ())
     if longest is not None:
@@ -175,7 +178,7 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
-    steps = _within_budget(lambda coarse: derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    steps = _within_budget(lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
     return () if isinstance(steps, str) else steps
 
 

@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, floor
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
@@ -24,7 +24,9 @@ from archline.ir.amounts import Amount, UnknownAmount
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE_METRICS
 from archline.records import field, record, replace
-from archline.recurrences.model import IntegerRecurrence, Recurrence
+
+if TYPE_CHECKING:
+    from archline.recurrences.model import IntegerRecurrence, Recurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
 
@@ -32,7 +34,7 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
 """The minimum and the maximum count at sizes."""
 LeastAt = Callable[[Mapping[str, int | Fraction]], Fraction]
-Explanation = Callable[[], Recurrence | None]
+Explanation = Callable[[], "Recurrence | None"]
 """The recurrence with its solution and proofs; None if there is none."""
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.client import MAX_SECONDS, LruUnavailable, MissingExtraError, lru_counts
+from archline.analysis.cache.lru import MAX_SECONDS
+from archline.analysis.cache.lru.client import LruUnavailable, MissingExtraError, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules

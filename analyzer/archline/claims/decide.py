@@ -15,17 +15,16 @@ from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, limit_e
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import as_fractions
 from archline.algebra.facts import Facts
-from archline.algebra.lp import append_failures
-from archline.algebra.lp.highs import SolverError
+from archline.algebra.lp import append_failures, highs
 from archline.algebra.polynomial import ZERO, Poly
-from archline.algebra.prove.handelman import STRONG_TACTICS
 from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
 from archline.analysis.metrics.relations import claim_margins, time_cost
-from archline.claims.by_cases import ByCases
-from archline.claims.by_unrolling import by_unrolling
+from archline.claims import by_cases as case_splits
+from archline.claims import by_unrolling
 from archline.claims.growth_claims import (
     NO_VALUE,
     by_growth_of_bounds,
@@ -75,7 +74,7 @@ def decide_claims(
     facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_substitute_processors(replace(claim, when=(*claim.when, *facts)), algorithm) for claim in ensures]
     verdicts = [_decide_claim(claim, algorithm, costs, scope) for claim in written]
-    by_cases = ByCases(module, algorithm, _decide_claim)
+    by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
     verdicts = [
         by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
         for claim, verdict in zip(written, verdicts, strict=True)
@@ -139,7 +138,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
         return first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
     if asked.compares:
-        tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling)
+        tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling.by_unrolling)
     else:
         tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
     verdict = first_decided(asked, tactics)
@@ -306,7 +305,7 @@ class _Comparison:
             reason = self._contradiction(point)
             if reason is not None and asked.has_runs(point):
                 return asked.verdict("fails", reason, point)
-        with suppress(TooComplexError, SolverError, OverflowError):
+        with suppress(TooComplexError, highs.SolverError, OverflowError):
             # What points do not refute is worth a longer search.
             if self.proved(STRONG_TACTICS):
                 return asked.verdict("holds", PROVED)

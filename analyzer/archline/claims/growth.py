@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from itertools import product
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from archline.algebra.facts import Facts
-from archline.algebra.index_range import IndexRange
-from archline.algebra.polynomial import Poly, Symbol
+from archline.algebra.polynomial import Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Region
-from archline.analysis.cost import FEW_LINES, Cost, Costs
+from archline.analysis.cost import FEW_LINES
 from archline.claims.growth_cases import GrowthCase, in_cases, union_conditions
 from archline.claims.growth_forms import readable_bounds
 from archline.expr import build as b
@@ -19,9 +16,17 @@ from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
 from archline.ir.conditions import with_all_facts
 from archline.ir.layout import LINE, ONE_LINE, WORDS
-from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.records import replace
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from archline.algebra.facts import Facts
+    from archline.algebra.index_range import IndexRange
+    from archline.algebra.polynomial import Poly
+    from archline.analysis.cost import Cost, Costs
+    from archline.ir.scope import Scope
 
 WHERE_SOME = ("work", "span")
 """Metrics that are positive, as the outermost call counts."""

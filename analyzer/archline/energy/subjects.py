@@ -13,7 +13,7 @@ from typing import TypeAlias
 from archline.algebra.polynomial import ZERO as NOTHING
 from archline.analysis.cost import Cost, ends_at, whole_ends_at
 from archline.costs import rules
-from archline.costs.algorithms import AlgorithmUnderFacts
+from archline.costs.algorithms import AlgorithmUnderFacts, select_facts
 from archline.costs.derived import DerivedCosts
 from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
 from archline.energy.caches import Settings, cache_at
@@ -349,14 +349,6 @@ def _find_algorithm(target: str) -> AlgorithmUnderFacts:
 def has_only_numbers(subjects: Iterable[Subject]) -> bool:
     """Whether all are formulas of numbers alone, which have a value without sizes."""
     return all(isinstance(candidate, FormulaSubject) and not candidate.target.sizes for candidate in subjects)
-
-
-def select_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
-    """Select the facts, of comma-separated ones, that an algorithm has the sizes for."""
-    if not where:
-        return ()
-    allowed = {*algorithm.signature.size_names, *algorithm.signature.indices, "Z", "L", "P", "K"}
-    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= allowed)
 
 
 def check_facts(where: str | None, subjects: Iterable[Subject]) -> None:

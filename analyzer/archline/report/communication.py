@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from math import ceil, floor
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archline.analysis.cost import Cost, whole_ends_at
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
 from archline.claims.communication_nearness import BoundRatio, ratio_to_bound
 from archline.costs.communication import replication_note
 from archline.costs.derived import DerivedCosts
-from archline.execution.results import RunCounts
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import Formula, format_expression, join_phrases, prefix_relation
@@ -25,6 +24,9 @@ from archline.report.documents import Item, Section, parts
 from archline.report.json import pick
 from archline.report.layout import block_lines
 from archline.report.view import Number
+
+if TYPE_CHECKING:
+    from archline.execution.results import RunCounts
 
 
 @record

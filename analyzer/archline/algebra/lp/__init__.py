@@ -6,6 +6,10 @@ arithmetic decides on. A `Matrix` or `Entries` holds the coefficients, and `fail
 work. The proofs in `prove/`, the growth comparisons and searches for potentials call it.
 """
 
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)
+
 failures: dict[str, None] = {}
 """How the solver failed in this process, each way once, if it never worked; then results may be missing."""
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
+from typing import TYPE_CHECKING
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
@@ -16,22 +17,20 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shorten_expression, to_tree
 from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
-from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
-from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.analysis.cache.data_dependent import analyse, divided
 from archline.analysis.cache.footprint.references import build_references, without_remainders
+from archline.analysis.cache.lower import recursive_hbl, recursive_segments
 from archline.analysis.cache.lower.hbl import HblBound, touches_memory
-from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
-from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
 from archline.analysis.cache.lower.segments import SegmentBound, segment_lower_bound
-from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, io_growth_of_recursion
-from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
+from archline.analysis.cache.recursive import asymptotic
+from archline.analysis.cache.recursive import evaluate as recursion
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.samples import sample_sizes
-from archline.analysis.cache.summaries.must_access import must_access
+from archline.analysis.cache.summaries import must_access
+from archline.analysis.cache.upper import split_outer
 from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_plans
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
-from archline.analysis.cache.upper.split_outer import SplitLoopBound
 from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, ends_at, map_cost
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
@@ -46,6 +45,9 @@ from archline.language.call_graph import is_recursive, local_arrays
 from archline.language.model import Module
 from archline.language.printer import format_fact
 from archline.records import record
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.upper.split_outer import SplitLoopBound
 
 RECOUNT_RATIO = 2
 """If upper and lower bound differ by more than this factor, accesses are counted as well."""
@@ -172,9 +174,9 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
         if accesses.upper is None:
             return accesses
         lines = _total_footprint(module, algorithm)
-        touched = must_access(module, algorithm)
-    least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
-    divisions = DataDivisionBounds(module, algorithm)
+        touched = must_access.must_access(module, algorithm)
+    least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
+    divisions = analyse.DataDivisionBounds(module, algorithm)
 
     def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
         sizes = _integer_point(point)
@@ -182,7 +184,7 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
             most = min(most, everything)
-        with suppress(UndividedError):
+        with suppress(divided.UndividedError):
             most = min(most, Fraction(divisions.at(sizes)))
         return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
 
@@ -243,7 +245,7 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     if not by:
         raise UnboundedError
     upper = PlanUpperBound(list(by), scope.facts)
-    lower, phases = segment_lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
+    lower, phases = segment_lower_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
     best = pareto_plans(by, points)
     all_ = total_footprint(refs, scope.facts)
     written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
@@ -332,7 +334,7 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
 
 def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
-    recursions = RecursiveMissBounds(module, algorithm)
+    recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
     if accesses.upper is None:
@@ -340,8 +342,11 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     body = recursions.body_of(algorithm)
     restore = body.body.scope.facts.restore
 
-    touched = must_access(module, algorithm)
-    below, windows = recursive_hbl_bound(module, body.body, touched), RecursiveSegmentBound(touched, algorithm)
+    touched = must_access.must_access(module, algorithm)
+    below, windows = (
+        recursive_hbl.recursive_hbl_bound(module, body.body, touched),
+        recursive_segments.RecursiveSegmentBound(touched, algorithm),
+    )
 
     def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
         return Fraction(below.at(_integer_point(point)))
@@ -362,8 +367,8 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         key = tuple(map(format_fact, facts))
         if key not in growths:
             try:
-                growths[key] = io_growth_of_recursion(recursions, facts)
-            except UnsolvedRecursionError as problem:
+                growths[key] = asymptotic.io_growth_of_recursion(recursions, facts)
+            except asymptotic.UnsolvedRecursionError as problem:
                 growths[key] = str(problem)
         return growths[key]
 

@@ -22,6 +22,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.communication.place import GridAxis, Position, position_at_start
 from archline.analysis.cost import Cost
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.extraction import (
     BodyCase,
     DecisionPath,
@@ -30,7 +31,6 @@ from archline.analysis.metrics.extraction import (
     enumerate_cases,
 )
 from archline.analysis.metrics.operations import STANDARD
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Outcome
 from archline.analysis.metrics.tally import FREE, Tally, choose_tally
 from archline.expr.intervals import EvaluationError

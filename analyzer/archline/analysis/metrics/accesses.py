@@ -19,8 +19,8 @@ from typing import TypeGuard
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import CostModel, nest_cost
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.expr.text import format_expression

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from itertools import permutations
-from typing import Self
 
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
@@ -435,17 +434,3 @@ def _system_key(system: System) -> str:
     for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text
-
-
-class Derivation(Statements):
-    """Derives the costs of algorithms, with recursive ones solved by their recurrences."""
-
-    @cached_property
-    def recursions(self) -> RecursionSolver:
-        return RecursionSolver(self)
-
-    def _with_fewer_guards(self) -> Self:
-        derivation = super()._with_fewer_guards()
-        # Recursions are solved again, with the guards bounded.
-        vars(derivation).pop("recursions", None)
-        return derivation

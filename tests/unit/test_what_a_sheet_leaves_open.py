@@ -48,7 +48,7 @@ kind = "rated"
 source = "page 1"
 """
 GEMV = "dense.gemv::gemv"
-ASSUMED = "words of 8 B, as `"
+ASSUMED = "words of 8 B, as"
 
 
 @pytest.fixture

@@ -120,10 +120,8 @@ def apply_to_subject(
 
 
 def set_processors(chosen: Subject, machine: Machine, model: Model, procs: int) -> Machine:
-    """Return the machine, with `procs` cores if the model counts them. Raises ArchlineError (AL411) for unused `procs`."""
-    counts_processors = (
-        model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
-    )
+    """Return the machine, with `procs` cores if the model counts them. Raises ArchlineError (AL411)."""
+    takes_procs = model.processors == "span" if not isinstance(chosen, FormulaSubject) else "P" in chosen.names.needed
     if model.processors == "cores":
         # Each core keeps its rate, also if the machine defines that as its peak over its cores.
         rates = {name: replace(item, formula=None) for name, item in machine.quantities.items() if name == "core_rate"}
@@ -131,7 +129,7 @@ def set_processors(chosen: Subject, machine: Machine, model: Model, procs: int) 
     if isinstance(chosen, AlgorithmSubject) and chosen.on_grid:
         hint = "give its sizes: --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.OPTIONS_CLASH, f"the grid of `{chosen.name}` determines the number of processors", hint=hint)
-    if not counts_processors:
+    if not takes_procs:
         subject_kind = "formulas without P" if isinstance(chosen, FormulaSubject) else "shared-memory programs"
         hint = "its rates are those of the whole device" if not model.processors else "give formulas that contain P"
         raise error(rules.OPTIONS_CLASH, f"model `{model.name}` does not use `--procs` for {subject_kind}", hint=hint)

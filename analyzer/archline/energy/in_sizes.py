@@ -57,13 +57,13 @@ class InSizes:
         first, second = self.derived.cost(metric), other.derived.cost(metric)
         if not first.exact or not second.exact or first.upper is None or second.upper is None:
             return None
-        facts, own, compared = (
+        facts, form, other_form = (
             declared_scope(self.derived.module, self.derived.node).facts,
             first.upper,
             second.upper,
         )
         for times, relation in ((1, "1"), (FACTOR, "Theta(1)")):
-            if is_at_least(compared * times, own, facts) and is_at_least(own * times, compared, facts):
+            if is_at_least(other_form * times, form, facts) and is_at_least(form * times, other_form, facts):
                 return relation
         return None
 

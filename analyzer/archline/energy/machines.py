@@ -54,7 +54,7 @@ class Provenance:
 
 @record(slots=True)
 class Quantity:
-    """A number of a machine: its exact `value` in the base unit of the registry, and as it is written in its file.
+    """A number of a machine: its exact `value` in the base unit of the registry, and `as_written` in its file.
 
     `formula` gives it from other quantities; `check` is a formula that should give the same number. `doubling` is in
     years, below 0 if the number halves instead.

@@ -108,7 +108,7 @@ class Model:
             raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
         for selected in self.name.split("+")[1:]:
             if selected in option.without or name in self.options[selected].without:
-                message = f"model `{self.name}` cannot have the option `{name}` in addition"
+                message = f"model `{self.name}` cannot have the option `{name}` too"
                 raise error(rules.UNKNOWN_MODEL, message, hint=f"`{selected}` and `{name}` are alternatives")
         return replace(
             self,

@@ -61,9 +61,9 @@ def _get_row(form: Poly, free: Mapping[str, Interval]) -> list[fmpq]:
 
 
 def _maximise_quotient(sign: int, forms: Sequence[list[fmpq]], free: Mapping[str, Interval]) -> fmpq | None:
-    """Return the maximum of `sign` times the quotient of two forms where the others are at least 0; None if nowhere.
+    """Return the maximum of `sign` times a quotient where constraints hold; None for an empty region.
 
-    `forms` has top, bottom and constraints, as rows of coefficients.
+    The `forms` are top, bottom and the constraints, which are at least 0, as rows of coefficients.
     """
     top, bottom, *constraints = forms
     for index, ends in enumerate(free.values()):

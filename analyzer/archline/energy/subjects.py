@@ -160,7 +160,7 @@ class AlgorithmSubject:
         return self.executed(ran, metrics, settings)
 
     def derived(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
-        """Return the inputs that can be derived, and reasons for the others. Raises ArchlineError for wrong sizes."""
+        """Return the inputs that can be derived, and why inputs are unknown. Raises ArchlineError for wrong sizes."""
         key = (tuple(sorted((name, value) for name, (value, _) in at.items())), frozenset(metrics), settings)
         if key not in self._derived:
             self._derived[key] = self._derive(at, metrics, settings)
@@ -421,7 +421,7 @@ def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[
 
 
 def add_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
-    """Return the sizes, and P if some target takes it and the grids of the others have one number of processors."""
+    """Return the sizes, and P if some target takes it and all grids without P have the same number of processors."""
     if "P" in at or not any(map(takes_processors, subjects)):
         return at
     products = [grid for grid in subjects if isinstance(grid, AlgorithmSubject) and grid.on_grid]

@@ -1,4 +1,4 @@
-"""Read sweeps of sizes, `n=64..8192` by doubling or with a step, and the variables of an optimisation."""
+"""Read the sweeps of sizes, `n=64..8192` by doubling or with a step, and the variables of an optimisation."""
 
 from __future__ import annotations
 

@@ -2,7 +2,6 @@
 
 There a product is a plane, and a sum log-sum-exp, which is convex: above its tangents, and below its secant along the
 difference of two parts. So a composition of sums has a plane below and one above it over each box.
-
 """
 
 from __future__ import annotations
@@ -80,9 +79,10 @@ class Comparisons:
         return value, gradient, second
 
     def below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
-        """Return planes below all functions over boxes, close to them at a point of each: functions, boxes, slopes.
+        """Return planes below all functions over boxes, which are close to them at one point of each box.
 
-        The second result is the amount by which the width of each variable weakens planes: boxes, variables.
+        The axes are functions, boxes, and slopes with the constant. The second result is the amount by which the width
+        of each variable weakens the planes, with axes boxes and variables.
         """
         length, width = len(low), high - low
         # Index 0 is below, 1 above; the last slope is the constant.

@@ -22,7 +22,7 @@ SOLVER_TOLERANCE = 1e-6
 MIN_MULTIPLIER = 1e-7
 """A constraint binds if its multiplier is larger."""
 CONNECTED_RANGES_NOTE = (
-    "ranges are of points that one search connects with the optimum: others may be within 1 % of it too"
+    "ranges cover only points that one search connects with the optimum: others may be within 1 % of it too"
 )
 
 
@@ -70,7 +70,7 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
 def _signomial_programs(
     problem: p.EnergyProblem, values: Mapping[str, float], kept: Sequence[int]
 ) -> Iterator[SignomialProgram]:
-    """Yield programs, of whose optima the best is the answer: one for each choice of arguments by max and min."""
+    """Yield a program for each choice of the arguments of max and min; the best of their optima is the answer."""
     whole = [index for index, item in enumerate(problem.variables) if item.integer]
     low, high = (np.array(ends) for ends in zip(*map(_find_log_range, problem.variables), strict=True))
     low[whole] = np.log(np.ceil(np.exp(np.maximum(low[whole], 0)) * (1 - TIGHT)))
@@ -109,7 +109,7 @@ def _find_log_range(variable: p.Variable) -> tuple[float, float]:
 
 
 class _Solution:
-    """A solution in terms of the problem."""
+    """The optimum of a signomial program in terms of the problem; `free` variables do not affect it."""
 
     def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
@@ -134,7 +134,7 @@ class _Solution:
         return round(value) if variable.integer else value
 
     def require_ends(self) -> None:
-        """Raise ArchlineError (AL491) if the optimum is at the end of a variable that has no range."""
+        """Raise ArchlineError (AL491) if the optimum is at the limit of a variable that has no range."""
         for index, variable in enumerate(self.problem.variables):
             (low, high), y = _find_range(variable), self.best.y[index]
             if index not in self.free and (
@@ -145,7 +145,7 @@ class _Solution:
                 raise error(rules.UNBOUNDED, message, hint=f"give it a range: --over {variable.name}=...")
 
     def variables(self) -> tuple[dict[str, p.Number], dict[str, p.Number | p.Span]]:
-        """Return a value of each variable, and the values, with ranges for variables that do not matter."""
+        """Return a value of each variable, and again, with ranges for variables that do not affect the optimum."""
         y = self.best.y.copy()
         spans: dict[int, p.Span] = {}
         for index in self.free:

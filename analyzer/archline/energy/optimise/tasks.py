@@ -64,7 +64,7 @@ HALVINGS = "halvings "
 MAX_HALVINGS = 60
 _NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
 NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
-"""The rules by which sizes are reported at which an algorithm has no run."""
+"""The rules of the errors about sizes at which an algorithm has no run."""
 
 
 class OptimisationTask:
@@ -93,7 +93,7 @@ class OptimisationTask:
         usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
         self.model: Model = choose_model(chosen, None if model is None else model_of(model), usual)
         check_known(at, [chosen.names])
-        self.at = {name: require_number(name, *each) for name, each in at.items()}
+        self.at = {name: require_number(name, *pair) for name, pair in at.items()}
         if isinstance(chosen, AlgorithmSubject):
             wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [problem for problem in wrong if problem is not None]:
@@ -123,12 +123,14 @@ class OptimisationTask:
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
         self._names_model = model is not None
         self.held: frozenset[str] = frozenset()
-        """The metrics that the problem is about, which no model need take."""
+        """The metrics in the formulas of the problem, which the model need not use."""
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
         if minimise not in UNITS:
-            raise error(rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"take {', '.join(UNITS)}")
+            raise error(
+                rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"choose one of {', '.join(UNITS)}"
+            )
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
         reading = FormulaReader(self.on, self.sizes)
@@ -187,11 +189,11 @@ class OptimisationTask:
             if constraint.bounded:
                 kept = [place for place in places if problem.constraints[place].text != constraint.text]
                 optimum = self._find_optimum(problem.attaining(index, kept), more)
-                value, least = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
+                value, is_lower = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
                 if value and optimum.status == OPTIMAL:
-                    best, unit = value if least else 1 / value, constraint.unit.removeprefix("1")
+                    best, unit = value if is_lower else 1 / value, constraint.unit.removeprefix("1")
                     number = format_si(Fraction(best), unit) if unit else f"{best:.12g}"
-                    yield f"{constraint.bounded} {'>=' if least else '<='} {number}"
+                    yield f"{constraint.bounded} {'>=' if is_lower else '<='} {number}"
 
     def _build_problem(
         self, minimise: str, objective: s.Expr, constraints: Sequence[Constraint], upper: bool
@@ -213,11 +215,11 @@ class OptimisationTask:
         facts = [*self._collect_facts(), *(self._express_in_sizes(fact) for fact in more)]
         whole = tuple(variable for variable in self.variables if variable.integer)
         fixed, least = self._find_fixed_sizes(), self._find_minimum_sizes()
-        plain = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
+        allows_reals = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
         try:
             start = enumerate_points(fixed, whole, facts, least, wide=True)
         except UnlimitedSizeError as unbounded:
-            if plain:
+            if allows_reals:
                 return self._optimise_reals(problem)
             hint = f"give it a range: --over {unbounded}=1..64"
             raise error(energy_rules.UNBOUNDED, f"no fact bounds `{unbounded}`", hint=hint) from None
@@ -228,7 +230,7 @@ class OptimisationTask:
             if candidates is None:
                 raise error(rules.NO_VALUE, "a cost has no value at any point")
             return candidates.best()
-        if plain:
+        if allows_reals:
             return self._optimise_reals(problem)
 
         def searched(kept: Sequence[int]) -> BoxSearch:
@@ -256,7 +258,7 @@ class OptimisationTask:
             if not variable.integer:
                 if variable.low is None or variable.high is None:
                     hint = f"give it a range: --over {variable.name}=LO..HI"
-                    raise error(energy_rules.UNBOUNDED, f"nothing limits `{variable.name}`", hint=hint)
+                    raise error(energy_rules.UNBOUNDED, f"`{variable.name}` has no range", hint=hint)
                 held[variable.name] = (float(variable.low), float(variable.high))
         whole = tuple(variable for variable in self.variables if variable.integer)
         return Space(
@@ -279,7 +281,7 @@ class OptimisationTask:
         return enclosures
 
     def _words_of(self, metric: str) -> Mapping[str, int]:
-        """The Z and L of the level that a metric is of."""
+        """Return the Z and L of the level of a metric; empty for metrics of no level."""
         return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
     def _find_names(self, problem: EnergyProblem) -> frozenset[str]:
@@ -287,7 +289,7 @@ class OptimisationTask:
         return frozenset().union(*map(names_in, ends))
 
     def _is_sharp(self, problem: EnergyProblem) -> bool:
-        """Whether the derived bounds of all costs are their values at sizes."""
+        """Whether the derived bounds of all costs in a problem are their values at sizes."""
         chosen = self.chosen
         if not isinstance(chosen, AlgorithmSubject):
             return True
@@ -296,7 +298,7 @@ class OptimisationTask:
         return all(cost.ends is None and not cost.plans for cost in costs)
 
     def _build_candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
-        """Return the problem at points; None if costs have no values at any."""
+        """Return the problem at points; None if they have no values."""
         if self.real:
             space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
@@ -318,7 +320,7 @@ class OptimisationTask:
         return facts
 
     def _express_in_sizes(self, fact: s.Fact) -> s.Fact:
-        """Express P in sizes in a fact of `--where` if these determine the number of processors."""
+        """Replace P in a fact of `--where` by sizes, if these determine the number of processors."""
         if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
             return fact
         return substitute_in_fact(fact, {"P": count_processors(self.chosen)})
@@ -350,7 +352,7 @@ class OptimisationTask:
     def _build_columns(
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
-        """Return the points at which all names of the problem have numbers, these, and whether they are exact."""
+        """Return the points at which all names have numbers, those numbers by name, and whether they are exact."""
         held, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
@@ -429,10 +431,10 @@ class OptimisationTask:
     def _optimise_reals(self, problem: EnergyProblem) -> EnergyOptimum:
         """Optimise over real numbers: symbols of formulas, or quantities of the machine while all sizes are fixed."""
         if isinstance(self.chosen, AlgorithmSubject):
-            here = self._evaluate_exactly({})
-            if here is None:
+            start = self._evaluate_exactly({})
+            if start is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = arrays.convert_to_floats(here)
+            values = arrays.convert_to_floats(start)
         else:
             cache = self.settings.cache
             fixed = {"Z": cache.Z, "L": cache.L, **self.at}

@@ -196,8 +196,25 @@ class PrintedRow:
         return self._read_input(key, dict, {})
 
     def listed(self, key: str) -> list[str]:
-        """Return an input that is a list, or one text. Raises ArchlineError (AL612)."""
-        return [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
+        """Return an input that is a list of texts, or one text. Raises ArchlineError (AL612)."""
+        texts = [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
+        if not all(isinstance(text, str) for text in texts):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a list of texts", key)
+        return texts
+
+    def entries(self, key: str) -> list[PrintedRow]:
+        """Return an input that is a list of tables, each read like a row. Raises ArchlineError (AL612)."""
+        tables = self._read_input(key, list, [])
+        if not all(isinstance(table, dict) for table in tables):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a list of tables", key)
+        return [replace(self, inputs=table, path=(*self.path, key, str(index))) for index, table in enumerate(tables)]
+
+    def named_entries(self, key: str) -> dict[str, PrintedRow]:
+        """Return an input that is a table of tables, each read like a row. Raises ArchlineError (AL612)."""
+        tables = self.table(key)
+        if not all(isinstance(table, dict) for table in tables.values()):
+            raise self.make_error(rules.ROW_FORM, f"`{key}` is not a table of tables", key)
+        return {name: replace(self, inputs=table, path=(*self.path, key, name)) for name, table in tables.items()}
 
     def formula(self, key: str) -> s.Expr:
         """Return an input that is a form or a relation, with the row's definitions substituted."""
@@ -209,6 +226,8 @@ class PrintedRow:
 
     def parsed(self, text: str, key: str) -> s.Expr:
         """Parse a form or a relation, with the row's definitions substituted. Raises ArchlineError (AL613)."""
+        if not isinstance(text, str):
+            raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a text", key)
         try:
             (fact,) = parse_facts(text, key)
             definitions = {name: parse_expression(value, "define") for name, value in self.table("define").items()}
@@ -330,10 +349,10 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
         citation=load_documents().get(head.text("document", ""), ""),
         numbers={**machine_numbers, **{key: amount.value for key, amount in head.amounts(numbers, "numbers").items()}},
         tables=head.table("tables"),
-        left_out=tuple((entry["place"], entry["reason"]) for entry in data.get("left_out", [])),
-        figures=data.get("figure", []),
+        left_out=tuple((entry.text("place"), entry.text("reason")) for entry in head.entries("left_out")),
+        figures=[entry.inputs for entry in _check_entries(head, "figure")],
     )
-    if not data.get("row"):
+    if not _check_entries(head, "row"):
         raise head.make_error(rules.ROW_FORM, "the paper has no table `[[row]]`")
     problems: list[Diagnostic] = []
     for position, table in enumerate(data.get("row", [])):
@@ -345,6 +364,14 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
     if problems:
         raise ArchlineError(problems)
     return paper
+
+
+def _check_entries(head: PrintedRow, key: str) -> list[PrintedRow]:
+    """Return the tables of rows or figures of a paper. Raises ArchlineError (AL612) for other values."""
+    entries = head.entries(key)
+    for entry in entries:
+        entry.entries("each")
+    return entries
 
 
 def expand_each(table: Mapping[str, Any]) -> list[dict[str, Any]]:

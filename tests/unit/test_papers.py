@@ -276,7 +276,7 @@ def test_formats(tmp_path: Path) -> None:
             "none of Theta, O, Omega",
         ),
         ('kind = "growth"\nprinted = "n"\nform = "n"', "AL612", "lacks the input `use`"),
-        ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { of = "a" }', "AL612", "says in `says`"),
+        ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { of = "a" }', "AL612", "needs `says`"),
         ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { says = "x", off = "a" }', "AL612", "no input `off`"),
         (
             'kind = "crossing"\nprinted = "3"\nleft = "t"\nright = "3"\nover = "t"\nbetween = ["0"]',

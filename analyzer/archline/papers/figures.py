@@ -1,4 +1,4 @@
-"""Draw the figures of papers again: by the forms of rows, by derived and executed costs, with the printed marks."""
+"""Draw the figures of papers again: from the forms of rows, derived and executed costs, and the printed marks."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
 POINTS, HEIGHTS = 121, 481
-"""The points of a line, and the values of each name that are tried in a plane, where a line may be steep."""
+"""The number of points of a line, and of values along each axis of a plane, where a line may be steep."""
 _OF_ROWS = ("rows", "machines")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
@@ -37,7 +37,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
         "balance": (("machines",), ("rows",)),
     }
 )
-"""The kinds of figures: the inputs that each needs, and its optional inputs besides `number` and `marks`."""
+"""The kinds of figures: the inputs that each needs, and its optional ones; `number` and `marks` belong to all."""
 
 
 def figure(paper: str, number: str) -> pictures.Picture:
@@ -70,16 +70,16 @@ def _draw_figure(row: PrintedRow) -> PictureView:
 
 
 def _draw_lines(row: PrintedRow) -> Redrawn:
-    """Draw forms over a name; in the plane of two names also regions, from their least to their greatest value."""
+    """Draw forms over a name; in the plane of two names also regions, from their minimum to their maximum."""
     over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.listed("log")
     x = _space_points(row, "between", HEIGHTS if plane else POINTS, "x" in log)
     y = _space_points(row, "inside", HEIGHTS, "y" in log) if plane else None
     series = []
-    for entry in row.entries("lines"):
+    for entry in row.read_entries("lines"):
         form = _build_form(row, entry.text("value"), entry.table("with"))
         panel = _read_panel(entry, 0, len(panels) - 1)
         series.append(Series(entry.text("label"), _evaluate_arrays(row, form, {over: x}) + 0 * x, None, panel))
-    for entry in row.entries("regions"):
+    for entry in row.read_entries("regions"):
         if y is None:
             raise row.make_error(rules.ROW_FORM, "`regions` need two names in `over`", "over")
         inside = np.ones((HEIGHTS, len(x)), dtype=bool)
@@ -140,7 +140,8 @@ def _draw_ratios(row: PrintedRow) -> Redrawn:
         for name, case in {**row.cases(), **executed_cases}.items()
     }
     pair = [
-        (algorithm(entry.text("algorithm")), entry.table("at")) for entry in row.named_entries("algorithms").values()
+        (algorithm(entry.text("algorithm")), entry.table("at"))
+        for entry in row.read_named_entries("algorithms").values()
     ]
     if len(pair) != 2:
         raise row.make_error(rules.ROW_FORM, "`algorithms` takes two tables", "algorithms")
@@ -169,9 +170,9 @@ def _draw_ratios(row: PrintedRow) -> Redrawn:
 
 
 def _read_marks(row: PrintedRow) -> Iterator[Mark]:
-    """Yield the marks of the paper; `printed` is the number that the row of the mark prints."""
+    """Yield the marks of the paper; in their forms `printed` is the number that the `row` of the mark prints."""
     last = max(0, len(row.listed("axes")) - 2)
-    for entry in row.entries("marks"):
+    for entry in row.read_entries("marks"):
         printed = {"printed": _find_row(row, entry.text("row")).amount.value} if entry.has("row") else {}
         numbers = {**_collect_numbers(row), **printed}
         x, y = (float(_evaluate_form(row, entry.text(key), numbers)) if entry.has(key) else None for key in "xy")
@@ -184,10 +185,10 @@ def _collect_numbers(row: PrintedRow) -> dict[str, Fraction]:
     return {**row.paper.numbers, **machines, **_read_amounts(row, row.table("at"))}
 
 
-def _read_amounts(row: PrintedRow, given: Mapping[str, Any]) -> dict[str, Fraction]:
-    if not isinstance(given, dict):
-        raise row.make_error(rules.ROW_FORM, f"`{given}` is not a table of numbers", "cases")
-    return {name: amount.value for name, amount in row.amounts(given, "at").items()}
+def _read_amounts(row: PrintedRow, texts: Mapping[str, Any]) -> dict[str, Fraction]:
+    if not isinstance(texts, dict):
+        raise row.make_error(rules.ROW_FORM, f"`{texts}` is not a table of numbers", "cases")
+    return {name: amount.value for name, amount in row.amounts(texts, "at").items()}
 
 
 def _find_row(row: PrintedRow, text: str) -> PrintedRow:
@@ -207,9 +208,10 @@ def _build_form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
         else source.expr
         for name, source in rows.items()
     }
-    inner = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
+    substitutions = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
     return map_sides(
-        row.parsed(text, "lines"), lambda side: substitute_names(forms.substitute_definitions(side, printed), inner)
+        row.parsed(text, "lines"),
+        lambda side: substitute_names(forms.substitute_definitions(side, printed), substitutions),
     )
 
 
@@ -230,7 +232,7 @@ def _evaluate_arrays(row: PrintedRow, form: s.Expr, over: Mapping[str, Array]) -
 
 
 def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) -> Any:
-    """Evaluate where a relation, LEFT <= RIGHT or >=, holds."""
+    """Return a mark for each point: whether a relation, LEFT <= RIGHT or LEFT >= RIGHT, holds there."""
     relation = _build_form(row, text, {})
     if not isinstance(relation, s.Binary) or relation.op not in ("<=", ">="):
         raise row.make_error(rules.ROW_FORM, f"`{text}` is not a relation LEFT <= RIGHT or LEFT >= RIGHT", "regions")
@@ -241,7 +243,7 @@ def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) ->
 def _space_points(row: PrintedRow, key: str, count: int, log: bool) -> Array:
     low, high = map(float, row.ends(key))
     if log and low <= 0:
-        raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, and its axis is logarithmic", key)
+        raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, but its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)
 
 

@@ -273,7 +273,7 @@ def test_formats(tmp_path: Path) -> None:
         (
             'kind = "growth"\nprinted = "n"\nuse = "scan.reduce"\ncost = "work(sum)"\nrelation = "Thetaa"',
             "AL612",
-            "none of Theta, O, Omega",
+            "not one of Theta, O, Omega",
         ),
         ('kind = "growth"\nprinted = "n"\nform = "n"', "AL612", "lacks the input `use`"),
         ('kind = "limit"\nprinted = "a"\nof = "b"\nreading = { of = "a" }', "AL612", "needs `says`"),

@@ -22,7 +22,7 @@ SOLVER_TOLERANCE = 1e-6
 MIN_MULTIPLIER = 1e-7
 """A constraint binds if its multiplier is larger."""
 CONNECTED_RANGES_NOTE = (
-    "ranges cover only points that one search connects with the optimum: others may be within 1 % of it too"
+    "ranges cover only points that one search connects with the optimum: others may be within 1 % too"
 )
 
 

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,7 +24,7 @@ from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import Formula, format_expression, join_phrases
 from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount
@@ -234,18 +233,14 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)
-    ends = closed.ends
+    interval_at = closed.interval_at
     bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
     explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
     cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
-    if ends is None:
+    if interval_at is None:
         return cost
 
-    def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        least, most = ends(sizes)
-        return least + more, most + more
-
-    return replace(cost, ends=moved)
+    return replace(cost, interval_at=lambda sizes: interval_at(sizes) + Interval.of(more))
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -292,26 +287,27 @@ def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
     all_costs = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {cost.metric: _ends(cost, point) for cost in all_costs if cost.lower is not None}
+        bounds = {cost.metric: _enclose_forms(cost, point) for cost in all_costs if cost.lower is not None}
     except EvaluationError:
         return
-    if any(end.denominator != 1 for ends in bounds.values() for end in ends):
+    if any(end.denominator != 1 for interval in bounds.values() for end in interval.ends):
         # The program's exact divisions exclude these sizes.
         return
-    for metric, (lower, upper) in bounds.items():
-        if not 0 <= lower <= upper:
-            raise InvariantError(f"{metric} of {costs.algorithm} is between {lower} and {upper} at {dict(point)}")
+    for metric, count in bounds.items():
+        if not 0 <= count.lower <= count.upper:
+            between = f"between {count.lower} and {count.upper}"
+            raise InvariantError(f"{metric} of {costs.algorithm} is {between} at {dict(point)}")
     if "work" in bounds and "span" in bounds and not costs["work"].declared:
         span, work = bounds["span"], bounds["work"]
-        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span > work):
+        if span.lower < 1 or (costs["span"].exact and costs["work"].exact and span.lower > work.lower):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
 
 
-def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
     assert cost.lower is not None
     assert cost.upper is not None
     lower = evaluate(cost.lower, point)
-    return lower, lower if cost.exact else evaluate(cost.upper, point)
+    return Interval(lower, lower if cost.exact else evaluate(cost.upper, point))
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:

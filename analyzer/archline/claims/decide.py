@@ -21,7 +21,7 @@ from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
+from archline.analysis.cost import Cost, Costs, cost_text, enclose_count
 from archline.analysis.metrics.relations import claim_margins, time_cost
 from archline.claims import by_cases as case_splits
 from archline.claims import by_unrolling
@@ -164,7 +164,7 @@ def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     # Under a condition on the cache the bound of the largest cache that it implies is the one to compare with.
     shown = _unconditional_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
     derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
-    if point is None or (cost.ends is not None and not cost.exact):
+    if point is None or (cost.interval_at is not None and not cost.exact):
         # Bounds evaluated by a recurrence may depend on any size of it.
         return replace(verdict, derived=derived, deciding=point)
     claim = verdict.ensures
@@ -220,7 +220,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
     if point is None or not point.keys() <= fixed.keys():
         return None
     try:
-        lower, upper = whole_ends_at(asked.cost, point)
+        lower, upper = enclose_count(asked.cost, point).ends
         claimed = evaluate_claim(claim.bound, point)
     except NO_VALUE:
         return None
@@ -333,7 +333,7 @@ class _Comparison:
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim
         try:
-            lower, upper = whole_ends_at(self.asked.cost, point)
+            lower, upper = enclose_count(self.asked.cost, point).ends
             least, most = self._claimed(point)
         except NO_VALUE:
             return None

@@ -46,7 +46,8 @@ if TYPE_CHECKING:
     from archline.claims.by_cases import GeneralCase
     from archline.claims.published import Published
     from archline.costs.communication import ProblemBounds
-    from archline.costs.sizes import Given, Number, Point, SizeNames
+    from archline.costs.sizes import Given, Point, SizeNames
+    from archline.expr.intervals import Number
 
 
 class DerivedCosts:

@@ -12,6 +12,8 @@ from archline.numbers import arb, ctx, fmpq
 from archline.records import record
 
 Number: TypeAlias = int | Fraction
+Point: TypeAlias = Mapping[str, Number]
+"""The values of sizes, of Z and L, of P."""
 MAX_BITS = 1 << 16
 """The length of the longest number that is computed; beyond it evaluation is refused."""
 MAX_DEGREE = 12
@@ -64,6 +66,10 @@ class Interval:
     @property
     def exact(self) -> bool:
         return self.lower == self.upper
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        return self.lower, self.upper
 
     @property
     def width(self) -> Fraction:

@@ -14,10 +14,9 @@ from operator import itemgetter
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import MAX_BITS, function_value
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
 
-Number = int | Fraction
 Environment = list[Number | None]
 Compute = Callable[[Environment], Number]
 Apply = Callable[[str, tuple[Number, ...]], Number]

@@ -9,7 +9,7 @@ from math import gcd, isqrt
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import RATIONAL_ZERO, Atom, Monomial, Number, Poly, Symbol, to_rational
 from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Point
 from archline.numbers import fmpq
 
 MAX_BITS = 4_000_000
@@ -131,7 +131,7 @@ class PointValues:
                 raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
-def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
+def evaluate(value: Poly, point: Point, apply: Apply | None = None) -> Fraction:
     """Return the exact value with every symbol given; `apply` evaluates open functions. Raises EvaluationError."""
     number = PointValues(point, apply).number(value)
     return Fraction(int(number.p), int(number.q))

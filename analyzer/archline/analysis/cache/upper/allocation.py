@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, limit_effort
-from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference
@@ -35,7 +35,7 @@ from archline.analysis.cache.residency.single import (
 )
 from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
 from archline.analysis.cache.upper.pareto import ParetoChoices, combine_choices
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, Chain, Loop, contiguous_dimension

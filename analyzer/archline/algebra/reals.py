@@ -150,7 +150,7 @@ class Constant:
 
     @property
     def logarithms(self) -> dict[int, fmpq] | None:
-        """The multiples of log2(p) by primes p, with log2(2) = 1, that the constant is the sum of; else None."""
+        """The coefficients, by prime, of a constant that is a sum of multiples of log2(2) = 1, log2(3), ...; else None."""
         multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
             match basis:
@@ -292,7 +292,7 @@ ZERO_CONSTANT, ONE_CONSTANT, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq
 
 
 def enclosed_constant(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
-    """Return a constant by its text, such as leading digits, and a rule that encloses it at flint's current precision.
+    """Return the constant that is written `text`, such as its leading digits, and enclosed at any precision by `enclose`.
 
     If the text is neither digits nor a name, `expr` is its expression.
     """
@@ -394,7 +394,10 @@ Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
 
 
 def _reduce_to_lowest_terms(value: Constant) -> Constant:
-    """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms."""
+    """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms.
+
+    1/(x + x*y) + y/(x + x*y) -> 1/x
+    """
     units = dict.fromkeys(_iterate_units(value))
     kinds = {unit.kind for unit in units}
     if "sum" not in kinds or "sqrt" in kinds:

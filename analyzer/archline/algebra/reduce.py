@@ -99,7 +99,7 @@ def _degree_of_atom(atom: Atom) -> int:
 
 
 def _cancel_quotients(value: Poly) -> Poly:
-    """Replace d*(e/d) by e, since the program promises that the division is exact."""
+    """Replace d*(e/d) by e, since the program promises that the division is exact: (k + 1)*(n/(k + 1)) -> n."""
     for atom in [atom for atom in value.atoms() if isinstance(atom, a.Quotient) and atom.divisor]:
         lead = max((m for m in atom.divisor.terms), key=lambda monomial: (sum(p for _, p in monomial), str(monomial)))
         if any(power < 0 for _, power in lead):
@@ -224,7 +224,7 @@ class _FormSearch:
     def _reduce_by_parts(
         self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _TriedSplits
     ) -> Poly | None:
-        """Return the form on the last part of a line between changes, with corrections on the parts below."""
+        """Return the form where `along` is above all changes, with corrections on the parts between and below them."""
         parts = list[_Part]()
         for low, high in pairwise((None, *sorted({change.start for change in changes}), None)):
             within = facts if low is None else facts.with_nonnegative(along - low)
@@ -306,7 +306,7 @@ class _Part:
 
 
 def _value_if_positive(value: Poly, last: Poly) -> Poly:
-    """Return an expression of a value where the integer `last` is positive, else of 0."""
+    """Return an expression that is `value` where the integer `last` is positive, else 0; n, n -> max(0, n)."""
     for end in (last, last - 1):
         factor = divide_exactly(value, end)
         if factor is not None:

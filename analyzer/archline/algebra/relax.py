@@ -200,7 +200,7 @@ def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, u
 
 
 def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
-    """Return a floor(e/m) for a number m that contains one of the names if given, for `bound_away`; else None."""
+    """Return a floor(e/m) with a constant m, and with one of the `names` if given, for `bound_away`; else None."""
     floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
     return next((floor for floor in floors if names is None or names & floor.names), None)
 
@@ -242,9 +242,9 @@ def _replace_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper
 
 
 def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Range:
-    """Return the range of a nondecreasing function of an expression with the atom, from the range of that expression.
+    """Return the range of `outer`, a nondecreasing function of an argument that contains `atom`, from the argument's.
 
-    The range of a floor by a power still contains the power.
+    If `outer` is a floor and `atom` a power in its modulus, the range still contains the power.
     """
     if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
         # The range is linear in the argument, so that gaps still telescope.

@@ -134,7 +134,7 @@ class OverBoxes:
 class Boxes:
     """Boxes of sizes: arrays of minimum and maximum values of each; slopes are along the sizes that are `moving`.
 
-    With `around` these are points inside other boxes, whose values for numbers that rounding subtracts they use.
+    With `around` these are points inside other boxes; a rounded atom that is constant on a box has its value from there.
     """
 
     def __init__(
@@ -212,7 +212,7 @@ class Boxes:
     def _mark_constant(
         self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes
     ) -> OverBoxes:
-        """Return a value that is one constant on boxes marked `same`, which points inside adopt; else `otherwise`."""
+        """Return `value` on boxes marked `same`, as one unknown constant that points inside share; else `otherwise`."""
         if self._around is not None:
             value, mark = self._around._known["constant", key], self._around._known["same", key]
             value, same = OverBoxes(value.values, self.number(0.0).slopes), mark.low > 0

@@ -56,7 +56,7 @@ class PointValues:
         return result
 
     def _multiply_factors(self, monomial: Monomial) -> fmpq:
-        """Return the product of the factors; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the product of the factors; if one is 0 (a failed guard), it is 0 even if another has no value."""
         product = fmpq(1)
         failure: EvaluationError | None = None
         for atom, exponent in monomial:

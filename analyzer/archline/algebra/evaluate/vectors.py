@@ -59,7 +59,7 @@ class Sums:
 
     @memoised
     def clear_fractions(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
-        """Return plain numerator (None if not plain) and denominator, with the symbols that must be positive."""
+        """Return numerator and denominator, and the symbols that must be positive; the former is None if not plain."""
         divided: set[str] = set()
         above, below = to_single_quotient(without_fractions(value, divided))
         divided |= below.names
@@ -133,7 +133,7 @@ class Vectors:
 
     @memoised
     def _multiply_factors(self, monomial: Monomial) -> Column:
-        """Return the product; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the product; if a factor is 0 (a failed guard), it is 0 even if another factor has no value."""
         if not monomial:
             return Column(np.ones(self._length, np.int64), 1)
         *rest_factors, (atom, power) = monomial

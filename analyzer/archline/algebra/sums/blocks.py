@@ -37,7 +37,7 @@ class Pair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Bound weight*(f(x) - f(x - width)) + rest by an end of the difference; None if the sign of weight is open."""
+        """Bound weight*(f(x) - f(x - width)) + rest by an end of the difference; None if the sign of weight is unknown."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):
@@ -101,7 +101,7 @@ def _pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> P
 
 
 def _narrow_pair(pair: Pair) -> Pair:
-    """Write a condition on more than half of the residues as 1 less the condition on the remaining ones."""
+    """Write a condition on most residues by its complement: (e mod 3 < 2) -> 1 - ((e + 1) mod 3 < 1)."""
     modulus, width = pair.modulus, pair.width
     if modulus is None or not modulus.is_constant or not width.is_constant:
         return pair

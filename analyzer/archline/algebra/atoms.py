@@ -176,7 +176,7 @@ def minimum(left: Poly, right: Poly) -> Poly:
 
 
 def split_extremum(value: Poly, greatest: bool) -> tuple[Poly, ...]:
-    """Return the operands of a maximum (of a minimum if not `greatest`), nested ones flattened; else the value alone."""
+    """Return the operands of a maximum (minimum if not `greatest`), nested ones flattened; else the value alone."""
     # Atoms inside other atoms come after them, since they may cancel.
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if not isinstance(atom, PositivePart):

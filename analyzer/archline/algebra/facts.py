@@ -447,7 +447,7 @@ class Facts:
         return extended._with_rewrites(self.rewrites, quotients, self.powers)
 
     def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
-        """Divide the terms whose quotients by `divisor` are multiples of known integer quotients; return the rest too."""
+        """Return the quotient of the terms that are multiples of known integer quotients, and the remaining terms."""
         whole, rest = ZERO, ZERO
         if not self.quotients or len(divisor.terms) != 1:
             return whole, value

@@ -150,7 +150,7 @@ class Constant:
 
     @property
     def logarithms(self) -> dict[int, fmpq] | None:
-        """The coefficients, by prime, of a constant that is a sum of multiples of log2(2) = 1, log2(3), ...; else None."""
+        """The coefficients by primes p if the constant is a sum of multiples of log2(p), with log2(2) = 1; else None."""
         multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
             match basis:
@@ -292,7 +292,7 @@ ZERO_CONSTANT, ONE_CONSTANT, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq
 
 
 def enclosed_constant(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
-    """Return the constant that is written `text`, such as its leading digits, and enclosed at any precision by `enclose`.
+    """Return a constant written as `text`, such as its leading digits, that `enclose` encloses at flint's precision.
 
     If the text is neither digits nor a name, `expr` is its expression.
     """

@@ -134,7 +134,7 @@ class OverBoxes:
 class Boxes:
     """Boxes of sizes: arrays of minimum and maximum values of each; slopes are along the sizes that are `moving`.
 
-    With `around` these are points inside other boxes; a rounded atom that is constant on a box has its value from there.
+    With `around` these are points inside other boxes, where atoms that are constant on a box have the value from there.
     """
 
     def __init__(

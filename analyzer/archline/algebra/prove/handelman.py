@@ -67,7 +67,7 @@ class ProductCone:
 
     @cached_property
     def products(self) -> Products:
-        """Products of facts up to the degree; of many, those with the fewest terms not in `terms`. Raises OverflowError."""
+        """Products of facts up to the degree; of many, those with the fewest new terms. Raises OverflowError."""
         # Products have at most as many factors on maxima or logarithms (and on logarithms alone) as the terms.
         minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
         rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
@@ -290,7 +290,7 @@ class Proposal:
 
 @record
 class Goal:
-    """The goal to minimise mean.c and, with more weight, t, where row.c <= share*t for each (*row, share) of `watched`."""
+    """The goal to minimise mean.c and, with more weight, t, where row.c <= share*t for (*row, share) in `watched`."""
 
     mean: Array
     watched: Array

@@ -37,7 +37,7 @@ class Pair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Bound weight*(f(x) - f(x - width)) + rest by an end of the difference; None if the sign of weight is unknown."""
+        """Bound weight*(f(x) - f(x - width)) + rest by the range of the difference; None if weight has no known sign."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):

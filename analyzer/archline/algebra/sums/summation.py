@@ -142,7 +142,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
 
 
 def _sum_one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """Sum at most MAX_UNROLLED iterations with rounded logarithms term by term, as closed forms are longer; else None."""
+    """Sum few iterations with rounded logarithms term by term, as closed forms are longer; None for other sums."""
     count = hi - lo
     if not count.is_constant or count.constant_term > MAX_UNROLLED:
         return None

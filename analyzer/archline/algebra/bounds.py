@@ -86,7 +86,7 @@ class Power:
 def scaled_to_one(value: Poly) -> Poly:
     """Return the multiple by a positive constant that has coprime integer coefficients: 2/3*n - 4/3 -> n - 2.
 
-    It is the same for all positive multiples of a polynomial, so a proof about it is cached for all of them.
+    It is the same for all positive multiples of a polynomial, so a proof about it is cached for every multiple.
     """
     return value if not value or (size := a.compute_content(value)) == RATIONAL_ONE else value.scaled(1 / size)
 

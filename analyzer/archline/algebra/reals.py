@@ -150,7 +150,7 @@ class Constant:
 
     @property
     def logarithms(self) -> dict[int, fmpq] | None:
-        """The coefficients by primes p if the constant is a sum of multiples of log2(p), with log2(2) = 1; else None."""
+        """The coefficients by primes p if the constant is a sum of multiples of log2(p), log2(2) = 1 too; else None."""
         multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
             match basis:

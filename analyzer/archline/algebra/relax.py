@@ -72,7 +72,10 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 
 def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None."""
+    """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None.
+
+    If all values are negative, a lower bound may be 0: it bounds the maximum of max(0, value).
+    """
     return _bound_in_budget(max_over, value, variable, lo, hi, facts, upper, 0)
 
 

@@ -1,7 +1,7 @@
 """Defines the tree of expressions and facts: frozen nodes, each with its place in the source, and walks and rewriting.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares
-text.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares what
+they say.
 """
 
 from __future__ import annotations

@@ -263,7 +263,7 @@ def _enclose_basis(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
 
 @record
 class RelevantInequalities:
-    """The inequalities that matter for some monomials, and the logarithms whose growth is open."""
+    """The inequalities that matter for some monomials, and their logarithms, also those whose growth is unknown."""
 
     inequalities: tuple[Inequality, ...]
     open_logs: tuple[GrowthAtom, ...]

@@ -2,7 +2,7 @@
 
 n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing remains at n = 1, unless a fact says n >= 2.
 
-In terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
+In terms of factor - minimum (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
 sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are at least s
 times those of the term, written in the same way.
 """
@@ -50,7 +50,7 @@ Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 
 @record(slots=True)
 class Share:
-    """The bound `amount`*term <= `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
+    """The bound `amount`*term <= `factor`*`amount`*into; its proof are the bounds `uses`, to powers and multiplied."""
 
     term: Term
     amount: fmpq
@@ -200,9 +200,7 @@ def one_below(factor: Factor) -> DominanceBound:
 
 
 def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
-    """Yield the bounds of functions by their arguments: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x,
-    ...
-    """
+    """Yield bounds of functions by their arguments, such as min(a, b) <= a, a <= max(a, b) and x <= ceil(x)."""
     for factor in factors:
         term = make_monomial(factor)
         match factor.expr:
@@ -327,7 +325,7 @@ class Shifted:
 
 
 def shift_to_minima(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
-    """Expand a difference in factor - least value; None unless all coefficients are rational, >= 0."""
+    """Expand a difference in factor - minimum; None unless all coefficients are rational and >= 0."""
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}

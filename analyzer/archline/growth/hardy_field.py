@@ -291,11 +291,11 @@ def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
         case _:
             limit = evaluate_along(expr, curve)
             if not limit.terms or (growing := compare_scales(limit.leading.scale, FLAT)) < 0:
-                raise OutOfReachError("a logarithm of what vanishes")
+                raise OutOfReachError("a logarithm of a value that tends to 0")
             if growing:
                 return take_log2(limit)
             if not limit.exact or len(limit.terms) > 1:
-                raise OutOfReachError("a logarithm of what is close to a constant")
+                raise OutOfReachError("a logarithm of a value that tends to a constant")
             return make_constant(limit.leading.coefficient.log2())
 
 

@@ -1,4 +1,4 @@
-"""Expand the sizes of a cost into sums of terms with signed coefficients, so that equal terms cancel."""
+"""Expand the expressions of growth into sums of terms with signed coefficients, so that equal terms cancel."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _make_factor(key: str, expr: s.Expr) -> Term:
 
 
 def find_single_factor(term: Term) -> s.Expr | None:
-    """Return the expression of a factor that is the whole term."""
+    """Return the expression of the factor that a term consists of; None for other terms."""
     if len(term.powers) == 1:
         ((factor, power),) = term.powers.items()
         if power == ONE_CONSTANT:
@@ -158,7 +158,7 @@ def find_exponent_sizes(expr: s.Expr) -> frozenset[str]:
 
 
 def has_steep_power(expr: s.Expr) -> bool:
-    """Whether a power is none of a number to a sum of multiples of sizes and logarithms, such as n^n or 2^(n^2)."""
+    """Whether a power with sizes in its exponent has sizes in its base, or the exponent is not linear: n^n, 2^(n^2)."""
     powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
     return any(s.names(power_.left) or not _is_linear(power_.right) for power_ in powers)
 

@@ -114,7 +114,7 @@ class Compiler:
         return lambda environment: (argument(environment) >= 1) is expected
 
     def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
-        """Return the sum divided by `scale`; a factor 0 (a failed guard) makes a term 0 even if a factor has no value."""
+        """Return the sum divided by `scale`; a factor 0 (a failed guard) makes a term 0, even if one has no value."""
         computed = self._computed
 
         def run(environment: Environment) -> Number:

@@ -293,10 +293,10 @@ class Facts:
             return value
         if self.nonnegative(-value):
             return ZERO
-        whole = self.multiplied_out(value)
-        if whole != value and self.nonnegative(whole):
+        cleared = self.multiplied_out(value)
+        if cleared != value and self.nonnegative(cleared):
             return value
-        return ZERO if whole != value and self.nonnegative(-whole) else a.positive_part(value)
+        return ZERO if cleared != value and self.nonnegative(-cleared) else a.positive_part(value)
 
     def multiplied_out(self, value: Poly) -> Poly:
         """Return the value times its denominators that are known to be positive, which keeps its sign.

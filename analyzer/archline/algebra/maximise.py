@@ -215,7 +215,7 @@ def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, vari
 
 
 def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
-    """Return the direction of a nondecreasing function of its first part, which is that of the part, else None."""
+    """Return the direction of an atom that is nondecreasing in its first part, as that of the part; else None."""
     if isinstance(atom, Symbol):
         return 1
     if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset):

@@ -57,7 +57,7 @@ class _Writer:
         return b.sum_terms(terms)
 
     def _write_product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
-        """Write sizes first, then sums in brackets."""
+        """Write a product: sizes first, then sums in brackets."""
 
         def sort_key(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
             ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
@@ -87,7 +87,7 @@ class _Writer:
         return b.divide_products(above, below)
 
     def _write_factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
-        """Return numerator and denominator; powers with equal exponents are one power of a fraction."""
+        """Return the factors above and below the line; powers with equal exponents are one power of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
             if isinstance(atom, a.Exponential):

@@ -403,19 +403,19 @@ def _reduce_to_lowest_terms(value: Constant) -> Constant:
     if "sum" not in kinds or "sqrt" in kinds:
         # Square roots cannot be variables, because their squares are rational.
         return value
-    plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
-    names = [f"x{index}" for index in range(len(plain))]
-    variables = dict(zip(plain, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
+    basic_units = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
+    names = [f"x{index}" for index in range(len(basic_units))]
+    variables = dict(zip(basic_units, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
     top, bottom = _to_quotient(value, variables)
     common = top.gcd(bottom)
     scale = (bottom / common).leading_coefficient()
     above, below = (list((polynomial / common / scale).terms()) for polynomial in (top, bottom))
-    minimum = [min(powers[index] for powers, _ in below) for index in range(len(plain))]
+    minimum = [min(powers[index] for powers, _ in below) for index in range(len(basic_units))]
 
     def sum_of(terms: Iterable[tuple[tuple[int, ...], fmpq]], lower: Sequence[int]) -> Constant:
         coefficients: dict[Basis, fmpq] = {}
         for powers, coefficient in terms:
-            pairs = zip(plain, powers, lower, strict=True)
+            pairs = zip(basic_units, powers, lower, strict=True)
             basis = tuple((unit, int(power - shift)) for unit, power, shift in pairs if power != shift)
             coefficients[basis] = coefficient
         return Constant(coefficients.pop((), ZERO), coefficients)

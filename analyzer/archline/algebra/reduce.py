@@ -48,20 +48,20 @@ def reduce_expression(value: Poly, facts: Facts) -> Poly:
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
     facts, scale = facts.without_younger_symbols(value.names), a.compute_content(value)
-    plain = value.scaled(1 / scale)
-    key = reduce_expression, plain
+    primitive = value.scaled(1 / scale)
+    key = reduce_expression, primitive
     if key not in facts.found:
         if is_out_of_time():
             return value
-        facts.found[key] = plain
+        facts.found[key] = primitive
         # A division by n - 1 has no value in the case n = 1; then the value is not reduced.
         with suppress(TooComplexError, ZeroDivisionError), limit_effort(MAX_PRODUCTS):
-            form = _FormSearch().form(plain, facts)
-            if form is not plain and _is_better_form(form, plain, facts):
+            form = _FormSearch().form(primitive, facts)
+            if form is not primitive and _is_better_form(form, primitive, facts):
                 facts.found[key] = form
     reduced_form = facts.found[key]
     assert isinstance(reduced_form, Poly)
-    return value if reduced_form is plain else reduced_form.scaled(scale)
+    return value if reduced_form is primitive else reduced_form.scaled(scale)
 
 
 def _is_better_form(form: Poly, plain: Poly, facts: Facts) -> bool:
@@ -134,9 +134,9 @@ class _FormSearch:
         self.left = MAX_CASES
 
     def form(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
-        """Return the shortest form that is found; splits that failed before are not repeated.
+        """Return the shortest form that is found; splits in `vain` are not tried.
 
-        An atom is not split inside a case that does not concern it, since a split outside does as well.
+        These failed before, or are of atoms that a case does not affect, which are split outside of the case.
         """
         equal = {name: end for name in value.names for end in _equal_bounds(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
@@ -412,8 +412,8 @@ def _dominates_termwise(large: Poly, small: Poly) -> bool:
 
 def _drop_rounding(value: Poly) -> Poly:
     """Replace floors and maxima by their arguments without rounding and clipping, an upper bound termwise."""
-    whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
-    return whole.map_atoms(_unrounded_atom)
+    magnitudes = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
+    return magnitudes.map_atoms(_unrounded_atom)
 
 
 def _unrounded_atom(atom: Atom) -> Poly | None:

@@ -187,7 +187,7 @@ class _Range:
 
     @classmethod
     def of(cls, bounds: Sequence[_Bound], point: Point, least: int | None) -> _Range:
-        """Return the values that bounds leave at a point."""
+        """Return the values that `bounds` allow at a point of the sizes chosen before."""
         lows, highs = [] if least is None else [least], list[int]()
         step, offset, base = 1, 0, None
         for bound in bounds:
@@ -238,7 +238,7 @@ class _Range:
         yield from values_at(range(NEAREST_VALUES, MAX_LINEAR_STEPS))
 
     def _index_values(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
-        """Return the index of the value at a first one, the minimum and maximum index, and the value by index."""
+        """Return the index of a value near `first`, the minimum and maximum index, and the function of indices."""
         match self.base:
             case None:
                 minimum = low if self.low is None else -((self.offset - self.low) // self.step)

@@ -44,7 +44,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The text of the span, of several lines the first."""
+        """The text of the span, or of its first line."""
         end = self.end_column - 1 if self.end_line == self.line else None
         return self.source.lines[self.line - 1][self.column - 1 : end]
 

@@ -70,7 +70,7 @@ ZERO_MINIMUM = fmpq(0)
 
 
 class Reader:
-    """A reader of expressions under the facts of an absorption; `steps` collects the steps for differences.
+    """Reads expressions as envelopes under the facts that `absorb` knows; `steps` collects proofs for differences.
 
     `exponents` are the sizes n for which 2^n occurs too.
     """
@@ -298,7 +298,7 @@ class Reader:
     def _read_log(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if not value.nonnegative:
-            raise OutOfReachError(f"it takes the logarithm of `{format_expression(inner)}`, which may be negative")
+            raise OutOfReachError(f"the argument `{format_expression(inner)}` of a logarithm may be negative")
         return Envelope(
             ONE if value.lower is None else log_lattice(value.lower),
             ONE if value.upper is None else log_lattice(value.upper),

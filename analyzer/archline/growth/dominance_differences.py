@@ -50,7 +50,7 @@ Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 
 @record(slots=True)
 class Share:
-    """The bound `amount`*term <= `factor`*`amount`*into; its proof are the bounds `uses`, to powers and multiplied."""
+    """The bound `amount`*term <= `factor`*`amount`*into; a product of powers of `uses` proves it."""
 
     term: Term
     amount: fmpq
@@ -119,9 +119,9 @@ class Absorption:
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
-        plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not quotient.is_rational or (plain and not self._bounds and not factor_bounds):
-            uses = self._multiply_minima(gap) if plain else self._prove_by_one_bound(gap)
+        is_at_least_one = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
+        if not quotient.is_rational or (is_at_least_one and not self._bounds and not factor_bounds):
+            uses = self._multiply_minima(gap) if is_at_least_one else self._prove_by_one_bound(gap)
             return None if uses is None else (_bound_factors(uses), uses)
         usable = [*self._gaps, *_rational_gaps(factor_bounds)]
         return _prove_by_program({factor: power.rational for factor, power in gap.items()}, usable)
@@ -235,7 +235,7 @@ def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBou
 
 
 def _argument_bounds(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
-    """Yield bounds of the value by each argument that is a positive term, and conversely."""
+    """Yield argument <= value if `above`, else value <= argument, if all arguments are positive terms."""
     parts = [_read_single_term(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
@@ -251,8 +251,8 @@ def _read_single_term(expr: s.Expr) -> tuple[Term, fmpq]:
     terms = e.expand(expr)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
-        plain = all(_is_at_least_one(factor.expr) for factor in term.powers)
-        if coefficient.is_rational and coefficient.rational > 0 and plain:
+        is_positive_term = all(_is_at_least_one(factor.expr) for factor in term.powers)
+        if coefficient.is_rational and coefficient.rational > 0 and is_positive_term:
             return term, coefficient.rational
     return e.UNIT_TERM, ZERO
 

@@ -194,8 +194,8 @@ def _bound_rounding_error(atom: a.Floor) -> Poly:
 
 def _find_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
     """Return the degrees of the terms of a product without rounding."""
-    whole = value.map_atoms(_drop_rounding)
-    degrees = [_find_degrees(monomial) for monomial in whole.terms]
+    unrounded = value.map_atoms(_drop_rounding)
+    degrees = [_find_degrees(monomial) for monomial in unrounded.terms]
     terms = tuple(degree for degree in degrees if degree is not None)
     return terms if len(terms) == len(degrees) else None
 

@@ -40,7 +40,7 @@ class _Comparison:
 
 
 class Domain:
-    """The points of questions: real sizes >= 1 that satisfy facts. Raises ArchlineError (AL482, AL483)."""
+    """The real sizes >= 1 that satisfy facts, prepared for proofs. Raises ArchlineError (AL482, AL483)."""
 
     def __init__(self, facts: Sequence[s.Fact] = ()) -> None:
         self.facts = tuple(facts)

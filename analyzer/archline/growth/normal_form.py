@@ -249,9 +249,11 @@ def _expand_power(base: s.Expr, exponent: Constant) -> Sum:
     terms = expand(base)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
-        whole = exponent.is_rational and exponent.rational.q == 1
+        is_integer_power = exponent.is_rational and exponent.rational.q == 1
         # sqrt(x^2) is not x where x may be negative.
-        if whole or (coefficient.sign() > 0 and all(_is_surely_positive(factor.expr) for factor in term.powers)):
+        if is_integer_power or (
+            coefficient.sign() > 0 and all(_is_surely_positive(factor.expr) for factor in term.powers)
+        ):
             return {term.power(exponent): coefficient.power(exponent)}
     if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
         result = terms

@@ -145,7 +145,7 @@ class Boxes:
         self._known: dict[Hashable, OverBoxes] = {}
 
     def number(self, low: Any, high: Any = None) -> OverBoxes:
-        """Return a number, or an unknown one between two."""
+        """Return a number, or an unknown one from `low` to `high`, as an expression over the boxes."""
         pair = (low, low if high is None else high)
         ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
         zero = np.zeros((len(self._moving), self._length))
@@ -247,5 +247,5 @@ class Boxes:
 
 
 def _integer_margin(atom: Atom) -> float:
-    """Return the fraction of its divisor by which a quotient (or a root or logarithm) of integers misses integers."""
+    """Return the margin, times the divisor, by which a fractional quotient of integers misses integers; else 0."""
     return 0.5 if all(map(a.is_integral, atom.parts)) else 0.0

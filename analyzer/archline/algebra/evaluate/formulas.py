@@ -219,7 +219,7 @@ BALL_ARITHMETIC: Arithmetic = BallArithmetic()
 
 
 class FormulaCompiler:
-    """The domain of closures of the values of names and calls; recursive calls are recorded in order."""
+    """Compiles expressions to closures of the values of names and recursive calls, which `calls` lists in order."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
         self._arithmetic, self._functions = arithmetic, functions

@@ -57,7 +57,7 @@ MEAN_WEIGHT = 0.1
 
 @record
 class ProductCone:
-    """Facts >= 0 that are relevant for expressions of some degree with the terms in question."""
+    """Facts, each a value >= 0, whose products up to `degree` are to prove expressions with the `terms`."""
 
     facts: tuple[Poly, ...]
     degree: int
@@ -404,7 +404,7 @@ def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fm
     # Of two equally near fractions the safe one is chosen, however the solver rounds.
     leaning = [value + side * WEIGHT_TOLERANCE if value else value for value in numbers]
     for scale in DENOMINATORS:
-        plain = [Fraction(round(value * scale), scale) for value in leaning]
+        rounded = [Fraction(round(value * scale), scale) for value in leaning]
         nearest = [
             Fraction(lean).limit_denominator(scale) or _unit_fraction(value)
             for lean, value in zip(leaning, numbers, strict=True)
@@ -413,7 +413,7 @@ def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fm
             side * Fraction(math.ceil(side * value * scale - WEIGHT_TOLERANCE), scale) or _unit_fraction(value)
             for value in numbers
         ]
-        for chosen in (plain, nearest, safe):
+        for chosen in (rounded, nearest, safe):
             # Pairs of integers hash faster than rationals.
             ratios = tuple([fraction.as_integer_ratio() for fraction in chosen])
             if ratios not in yielded:

@@ -124,7 +124,7 @@ class Interval:
         if exponent.lower == exponent.upper == Fraction(1, 2):
             return self.function("sqrt")
         if self.lower <= 0:
-            raise _make_error("a power of this kind needs a positive base", self.upper < 0)
+            raise _make_error("a power whose exponent is not an integer needs a positive base", self.upper < 0)
         corners = [
             _enclose_power(base, power)
             for base in {self.lower, self.upper}

@@ -256,7 +256,7 @@ class _ExactDomain:
             case "gcd":
                 whole = [value for value in values if isinstance(value, int)]
                 if len(whole) < len(values):
-                    raise EvaluationError("a common divisor of what is not an integer", expr)
+                    raise EvaluationError("`gcd` of a number that is not an integer", expr)
                 return math.gcd(*whole)
             case "floor" | "ceil" | "sqrt" | "log2":
                 return self._locate_errors(expr, lambda: Interval.of(values[0]).function(function))

@@ -105,7 +105,7 @@ def added_terms(expr: s.Expr) -> list[Shape]:
 
 
 def read_monomial(expr: s.Expr) -> Shape | None:
-    """Read a product of powers of names and logarithms, without its coefficient; None for another expression."""
+    """Read a product of powers of names and logarithms, without its coefficient; None for other expressions."""
     terms = _expand_terms(expr)
     return terms[0] if len(terms) == 1 else None
 
@@ -150,7 +150,7 @@ def is_proved_big_o(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
 
 
 def drop_neutral_operands(expr: s.Expr) -> s.Expr:
-    """Drop factors of 1 and terms of 0 from an expression."""
+    """Drop factors of 1 and terms of 0 from an expression, and write a*(x/a) as x; 1 stands for any constant."""
     match expr:
         case s.Binary(op=op, left=left, right=right):
             a, b = drop_neutral_operands(left), drop_neutral_operands(right)
@@ -166,7 +166,7 @@ def drop_neutral_operands(expr: s.Expr) -> s.Expr:
                 case "+" | "-" if is_number(b, 0):
                     return a
                 case "-" if is_number(a, 1) and is_number(b, 1):
-                    # Of quantities: a model that divides by it requires it to be positive.
+                    # 1 - 1 -> 1: a difference of quantities is positive, as a model divides by it.
                     return a
                 case "/" if is_number(a, 0):
                     return a
@@ -242,7 +242,7 @@ def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
 
 def _decide_big_o(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool) -> Verdict:
     if f is None or g is None:
-        return Undecided("the growth is not known")
+        return Undecided("the growth is unknown")
     try:
         return is_O(f, g, domain, MANY_TRIALS if refutes else 0)
     except ArchlineError as problem:

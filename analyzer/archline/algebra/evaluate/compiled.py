@@ -1,5 +1,7 @@
 """Compiles expressions to functions of numbers for many points: equal to `evaluate`, but faster.
 
+Unlike there, a product has no value if a logarithm or root in it is irrational, even if the product is rational.
+
 An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
 computed when it is first used, and likewise for powers of atoms. Numbers are Python integers wherever they are whole.
 """
@@ -113,7 +115,7 @@ class Compiler:
         return lambda environment: (argument(environment) >= 1) is expected
 
     def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
-        """Return the sum divided by a number; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the sum divided by `scale`; a factor 0 (a failed guard) makes a term 0, even if one has no value."""
         computed = self._computed
 
         def run(environment: Environment) -> Number:
@@ -189,7 +191,7 @@ class Compiler:
 
 
 def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
-    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 less that; else None."""
+    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 minus such; else None."""
     ends = {
         coefficient: monomial[0][0].argument
         for monomial, coefficient in indicator.terms.items()

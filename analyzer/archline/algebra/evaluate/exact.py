@@ -56,7 +56,7 @@ class PointValues:
         return result
 
     def _multiply_factors(self, monomial: Monomial) -> fmpq:
-        """Return the product of the factors; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the product of the factors; if one is 0 (a failed guard), it is 0 even if another has no value."""
         product = fmpq(1)
         failure: EvaluationError | None = None
         for atom, exponent in monomial:
@@ -152,7 +152,7 @@ def _unit_power(base: fmpq, exponent: int) -> fmpq:
 
 
 def function_value(name: str, argument: fmpq) -> fmpq:
-    """Return log2, sqrt or isqrt of a number. Raises IrrationalValueError if it is not rational."""
+    """Return log2, sqrt or isqrt of an integer. Raises IrrationalValueError for others, or if it is not rational."""
     if argument.q == 1:
         number = int(argument.p)
         if name == "log2" and number > 0 and number & (number - 1) == 0:

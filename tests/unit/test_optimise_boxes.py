@@ -26,11 +26,15 @@ CANNON = "distributed.matmul::cannon"
 MATMUL, NBODY, LU = "distributed.matmul::matmul_25d", "distributed.nbody::nbody_replicated", "distributed.lu::lu_25d"
 
 
+def integral(*values: Poly) -> bool:
+    return all(map(a.is_integral, values))
+
+
 def drawn_expression(source: random.Random, depth: int) -> Poly:
     if depth == 0:
         return source.choice([X, Y, Poly.constant(source.randint(-5, 9))])
     one, other = (drawn_expression(source, depth - 1) for _ in range(2))
-    match source.randrange(8):
+    match source.randrange(9):
         case 0:
             return one + other
         case 1:
@@ -44,6 +48,8 @@ def drawn_expression(source: random.Random, depth: int) -> Poly:
         case 5:
             return a.ceil_log2(one)
         case 6:
+            return a.common_divisor(a.positive_part(one), a.positive_part(other)) if integral(one, other) else one
+        case 7:
             return one * source.choice([X, Y]) ** -source.randint(1, 2)
         case _:
             return a.isqrt_of(one)

@@ -18,7 +18,7 @@ from archline.algebra.offsets import Segments as Segments
 from archline.algebra.offsets import as_gaps as as_gaps
 from archline.algebra.offsets import offset as offset
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.numbers import fmpq
+from archline.numbers import fmpq, fmpz
 
 MAX_CONSTANT_EXPONENT = 100_000
 
@@ -434,12 +434,10 @@ def exponential(base: int, exponent: Poly) -> Poly:
 
 
 def _split_perfect_power(base: int) -> tuple[int, int]:
-    """Return the smallest r and the k with base = r^k, for r up to 64; (base, 1) if there is none."""
-    for root in range(2, min(isqrt(base), 64) + 1):
-        power, exponent = root, 1
-        while power < base:
-            power, exponent = power * root, exponent + 1
-        if power == base:
+    """Return the smallest r and the k with base = r^k."""
+    for exponent in range(base.bit_length() - 1, 1, -1):
+        root = int(fmpz(base).root(exponent))
+        if root**exponent == base:
             return root, exponent
     return base, 1
 

@@ -317,7 +317,7 @@ def sides_of(relation: str) -> tuple[str, ...]:
 
 def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> GrowthVerdict:
     """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover all sizes."""
-    unknown, proofs = "", tuple[Proved, ...]()
+    unknown, proofs = "" if pieces else "its growth is not known", tuple[Proved, ...]()
     for piece in pieces:
         for side in sides_of(relation):
             verdict = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)

@@ -195,8 +195,14 @@ class Boxes:
                 root = parts[0].root()
                 return self.floor(root, atom.key, _integer_margin(atom) / (2 * root.high + 2))
             case a.CommonDivisor():
-                smaller = parts[0].at_most(parts[1]).high
-                return self._mark_constant(self.number(1.0, smaller), atom.key, np.ones(self._length, bool), parts[0])
+                # gcd(0, n) = n; of negative numbers it is that of their absolute values.
+                high = [np.maximum(np.abs(part.low), np.abs(part.high)) for part in parts]
+                first, second = parts[0].low > 0, parts[1].low > 0
+                low, smaller = (
+                    np.where(first | second, 1.0, 0.0),
+                    np.where(first & second, np.minimum(*high), np.maximum(*high)),
+                )
+                return self._mark_constant(self.number(low, smaller), atom.key, np.ones(self._length, bool), parts[0])
             case _:
                 # Atoms that depend on the data have no bounds here.
                 return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))

@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
-from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import MAX_BITS, function_value
@@ -86,10 +85,9 @@ class Compiler:
         if not parts:
             return lambda _: constant
         if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
-            return itemgetter(parts[0][1])
-
+            return self._compile_symbol(parts[0][1])
         if len(parts) == 1 and parts[0][1] < len(self._names):
-            return _compile_affine(*parts[0], constant)
+            return self._compile_affine(*parts[0], constant)
 
         def run(environment: Environment) -> Number:
             total: Number = constant
@@ -98,6 +96,24 @@ class Compiler:
                 if number is None:
                     number = environment[place] = computed[place](environment)
                 total += coefficient * number
+            return total if isinstance(total, int) else _to_int_if_whole(total)
+
+        return run
+
+    def _compile_symbol(self, place: int) -> Compute:
+        missing = self._computed[place]
+
+        def run(environment: Environment) -> Number:
+            number = environment[place]
+            return missing(environment) if number is None else number
+
+        return run
+
+    def _compile_affine(self, coefficient: int, place: int, constant: int) -> Compute:
+        symbol = self._compile_symbol(place)
+
+        def run(environment: Environment) -> Number:
+            total = constant + coefficient * symbol(environment)
             return total if isinstance(total, int) else _to_int_if_whole(total)
 
         return run
@@ -237,14 +253,6 @@ def _exact_ratio(top: Number, bottom: Number) -> Number:
         whole, rest = divmod(top, bottom)
         return Fraction(top, bottom) if rest else whole
     return _to_int_if_whole(Fraction(top) / bottom)
-
-
-def _compile_affine(coefficient: int, place: int, constant: int) -> Compute:
-    def run(environment: Environment) -> Number:
-        total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
-        return total if isinstance(total, int) else _to_int_if_whole(total)
-
-    return run
 
 
 def _compile_floor(top: Compute, by: int) -> Compute:

@@ -152,13 +152,12 @@ def _unit_power(base: fmpq, exponent: int) -> fmpq:
 
 
 def function_value(name: str, argument: fmpq) -> fmpq:
-    """Return log2, sqrt or isqrt of an integer. Raises IrrationalValueError for others, or if it is not rational."""
-    if argument.q == 1:
-        number = int(argument.p)
-        if name == "log2" and number > 0 and number & (number - 1) == 0:
-            return fmpq(number.bit_length() - 1)
-        if name == "isqrt":
-            return fmpq(isqrt(number) if number >= 0 else -1)
-        if name == "sqrt" and number >= 0 and isqrt(number) ** 2 == number:
-            return fmpq(isqrt(number))
+    """Return log2 or sqrt of a number, or isqrt of an integer. Raises IrrationalValueError if it is not rational."""
+    top, bottom = int(argument.p), int(argument.q)
+    if name == "log2" and top > 0 and top.bit_count() == bottom.bit_count() == 1:
+        return fmpq(top.bit_length() - bottom.bit_length())
+    if name == "sqrt" and top >= 0 and isqrt(top) ** 2 == top and isqrt(bottom) ** 2 == bottom:
+        return fmpq(isqrt(top), isqrt(bottom))
+    if name == "isqrt" and bottom == 1:
+        return fmpq(isqrt(top) if top >= 0 else -1)
     raise IrrationalValueError(f"{name}({argument}) is not rational")

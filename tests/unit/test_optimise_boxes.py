@@ -61,7 +61,8 @@ def test_common_divisors_where_a_part_may_be_0(ends: tuple[int, int]) -> None:
     value = Poly.constant(3) - a.common_divisor(X, Poly.constant(7))
     low, high = Boxes(*({"x": np.array([float(end)])} for end in ends), ["x"]).ends(lambda boxes: boxes.of(value))
     values = [3 - gcd(x, 7) for x in range(ends[0], ends[1] + 1)]
-    assert low[0] <= min(values) and max(values) <= high[0]
+    assert low[0] <= min(values)
+    assert max(values) <= high[0]
 
 
 def test_no_point_of_a_box_is_outside_its_bounds() -> None:

@@ -15,7 +15,7 @@ from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication import derive as grid
 from archline.analysis.cost import Cost, Costs, cost_of
-from archline.analysis.metrics.accesses import METRIC as ACCESSES
+from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
@@ -31,13 +31,12 @@ from archline.ir.amounts import UnknownAmount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
-from archline.language import parser
+from archline.language import parser, printer
 from archline.language import syntax as s
 from archline.language.call_graph import find_component, find_reachable, is_recursive
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
 
 if TYPE_CHECKING:
@@ -82,7 +81,7 @@ def forget() -> None:
 def _text(algorithm: s.Algorithm) -> object:
     """Return the identity of an algorithm: its name, its file, and the facts under which it is derived."""
     source = algorithm.span.source
-    return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
+    return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)
@@ -112,10 +111,10 @@ def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
     except UntracedError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, problem.reason, problem.span)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, problem.reason, problem.span)
     except TooComplexError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, str(problem), algorithm.span)
-    return _costs(module, algorithm, {ACCESSES: cost}, {}, steps)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, str(problem), algorithm.span)
+    return _costs(module, algorithm, {access_counts.METRIC: cost}, {}, steps)
 
 
 def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:

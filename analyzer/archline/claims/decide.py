@@ -74,11 +74,12 @@ def decide_claims(
     facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_substitute_processors(replace(claim, when=(*claim.when, *facts)), algorithm) for claim in ensures]
     verdicts = [_decide_claim(claim, algorithm, costs, scope) for claim in written]
-    by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
-    verdicts = [
-        by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
-        for claim, verdict in zip(written, verdicts, strict=True)
-    ]
+    if any(verdict.outcome == "unknown" for verdict in verdicts):
+        by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
+        verdicts = [
+            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+            for claim, verdict in zip(written, verdicts, strict=True)
+        ]
     verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
     verdicts = [
         replace(verdict, reason=_full_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
@@ -127,6 +128,10 @@ def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scop
     return search(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
+def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
+    return by_unrolling.by_unrolling(asked)
+
+
 def _try_tactics(asked: ClaimQuery) -> Verdict:
     """Decide a claim by the tactics that suit its relation and the known bounds."""
     cost, claim = asked.cost, asked.claim
@@ -138,7 +143,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
         return first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
     if asked.compares:
-        tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling.by_unrolling)
+        tactics = (_at_sizes, _as_written, _by_bounds, _by_unrolling)
     else:
         tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
     verdict = first_decided(asked, tactics)

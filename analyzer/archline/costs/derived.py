@@ -32,13 +32,12 @@ from archline.growth.growths import Growth
 from archline.ir.conditions import equivalent_constraints
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
-from archline.language import model
+from archline.language import model, printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import add_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
-from archline.language.printer import format_fact
 from archline.records import replace
 
 if TYPE_CHECKING:
@@ -178,7 +177,7 @@ class DerivedCosts:
     @property
     def needed(self) -> tuple[str, ...]:
         """The assumptions that are not facts of the algorithm's `where`."""
-        stated = set(map(format_fact, self.where))
+        stated = set(map(printer.format_fact, self.where))
         return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
     @property

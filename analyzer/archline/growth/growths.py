@@ -16,9 +16,8 @@ from archline.expr import build as b
 from archline.expr.build import ZERO, call, sum_terms
 from archline.expr.text import Formula, format_conjunction, format_expression, join_phrases, join_with_mark
 from archline.expr.tree import has_same_structure, rewrite_parts
+from archline.growth import balls, rules
 from archline.growth import normal_form as e
-from archline.growth import rules
-from archline.growth.balls import exact_text
 from archline.growth.candidates import Shape, is_call
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, can_prove_big_o, is_O
 from archline.growth.log_domain import Domain, names_of
@@ -409,5 +408,5 @@ def _format_sizes(sizes: Mapping[str, object], names: Container[str]) -> str:
     """Format the sizes of the given names as `m = 2^T, n = T`."""
     chosen = {name: value for name, value in sizes.items() if name in names}
     return ", ".join(
-        f"{name} = {exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
+        f"{name} = {balls.exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
     )

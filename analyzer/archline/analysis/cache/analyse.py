@@ -40,10 +40,10 @@ from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
+from archline.language import printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive, local_arrays
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.records import record
 
 if TYPE_CHECKING:
@@ -365,7 +365,7 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
-        key = tuple(map(format_fact, facts))
+        key = tuple(map(printer.format_fact, facts))
         if key not in growths:
             try:
                 growths[key] = asymptotic.io_growth_of_recursion(recursions, facts)

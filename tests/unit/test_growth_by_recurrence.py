@@ -16,8 +16,8 @@ import archline as al
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.derivation import Derivation
-from archline.claims.growth_of_cost import solved_recurrence
-from archline.claims.growth_of_recursion import BySolving
+from archline.cost_growth.growth_of_cost import solved_recurrence
+from archline.cost_growth.growth_of_recursion import BySolving
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure

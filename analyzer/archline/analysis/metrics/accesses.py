@@ -114,7 +114,7 @@ class Accesses(WordModel):
         return self._count_named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
     def _count_named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
-        """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and` or `or` may not occur."""
+        """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
         most = len(self.elements(evaluated)) + again
         right = tuple(operation.right for operation in s.find(evaluated, s.Binary) if operation.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))

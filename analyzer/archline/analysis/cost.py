@@ -100,7 +100,7 @@ class Cost:
     `lower` and `upper` are None exactly if the status is "unknown"; then `reason` and `span` give the cause.
     A "declared" cost assumes the costs of `declared` (externs, `costs` statements); it is as exact as they are.
     `bounds` are all other bounds: lower and upper ones by cases of the sizes, if that reads better; upper ones under
-    conditions on the cache, several of which may hold, large caches first; and lower ones by loops.
+    conditions on the cache, large caches first, where several may hold; and lower ones by loops.
     `orders` returns upper growths under facts. `orderless` is a lower bound for any schedule of the same iterations.
     `ends` returns the minimum and the maximum count at given sizes, from recurrences or other metrics, which are
     sharper than `lower` and `upper`; `least_at` returns the minimum alone, much faster. For a recursive algorithm
@@ -261,9 +261,10 @@ def map_cost(
 class Costs:
     """The derived costs of an algorithm, the 1 of the outermost call included.
 
-    `parameters` are the symbols that costs may contain, in the order of the algorithm, `may_vanish` those that may be
-    0; `assumptions` are the assumed facts (`where` and `assume`) as text; `flops_by_kind` splits flops into add, mul,
-    and so on; `derivation` has the cost of each statement; `index_range` the two indices that begin and end a range.
+    `parameters` are the symbols that costs may contain, in the order of the algorithm, `may_vanish` the symbols that
+    may be 0; `assumptions` are the assumed facts (`where` and `assume`) as text; `flops_by_kind` splits flops by add,
+    mul and other kinds; `derivation` has the cost of each statement; `index_range` has two indices that begin and end a
+    range.
     """
 
     algorithm: str

@@ -72,17 +72,17 @@ class _Part:
         """Yield the parts where an integer `condition` is at most 0, and at least 1, but for those without sizes."""
         signs = (-condition, condition - 1)
         learned = [self.known.learn([(value,)]) for value in signs]
-        for holds, (known, value) in enumerate(zip(learned, signs, strict=True)):
-            if known is not None:
+        for holds, (side, value) in enumerate(zip(learned, signs, strict=True)):
+            if side is not None:
                 lower, upper = (
-                    known.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
+                    side.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
                 )
                 conditions = self.conditions if None in learned else (*self.conditions, value)
-                yield _Part(lower, upper, known, self.names, conditions)
+                yield _Part(lower, upper, side, self.names, conditions)
 
 
 def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
-    """Split the bounds of a cost by the conditions on the sizes `names` in them; a cost with cases is left as it is."""
+    """Split the bounds of a cost by the conditions on the sizes `names` in them; a cost with cases stays unchanged."""
     if cost.by_case or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost
     pending, parts = [_Part(cost.lower, cost.upper, Knowledge(facts), names)], list[_Part]()
@@ -114,7 +114,7 @@ def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece
 
 
 def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
-    """Build comparisons that state that all `conditions` are at least 0, without those that the rest imply."""
+    """Build comparisons that state that all `conditions` are at least 0, without comparisons that the rest imply."""
     return _written(_needed(conditions))
 
 

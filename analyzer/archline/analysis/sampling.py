@@ -145,7 +145,7 @@ def _near(starts: list[int], constants: Set[int]) -> Iterator[tuple[int, ...]]:
 
 
 def _at_scale(starts: list[int], scale: int) -> Iterator[tuple[int, ...]]:
-    """Yield sizes of which one is `scale` and the rest are minimal, then sizes that are all `scale`."""
+    """Yield sizes with one at `scale` and the rest minimal, then sizes that are all at `scale`."""
     for place in range(len(starts)):
         yield (*starts[:place], max(starts[place], scale), *starts[place + 1 :])
     yield tuple(max(start, scale) for start in starts)

@@ -331,7 +331,7 @@ def _longest_path(
 def _other_paths(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
     """Yield the costs of the paths to other corners in the same group along `axes`."""
     for place, amount in paths.items():
-        if place != corner and all(own == ends or own[0] in axes for own, ends in zip(corner, place, strict=True)):
+        if place != corner and all(left == right or left[0] in axes for left, right in zip(corner, place, strict=True)):
             yield amount
 
 

@@ -58,7 +58,7 @@ ProgramPoint = tuple[Position, Excess]
 
 @record
 class Peak:
-    """The maximum of the words held so far: that of `candidates`, none of which is proved to be below another one."""
+    """The maximum of the words held so far: that of `candidates`; none is proved to be at most another candidate."""
 
     candidates: tuple[Amount, ...] = (NOTHING,)
 
@@ -78,8 +78,8 @@ class Peak:
     def amount(self, facts: Facts) -> Amount:
         """Return the maximum of the candidates.
 
-        The formula of a maximum doubles with each amount; for many candidates the result is an upper bound, the sum of
-        their excess over one of them.
+        The formula of a maximum doubles with each amount; for many candidates the result is an upper bound: one
+        candidate, and the sum of the excess of all candidates over this one.
         """
         amounts = [candidate for candidate in self.candidates if isinstance(candidate, KnownAmount)]
         if len(self.candidates) <= MAX_COMPARED or len(amounts) < len(self.candidates):
@@ -89,7 +89,7 @@ class Peak:
         return KnownAmount(first.lower, sum(exceeding, start=first.upper))
 
     def excess(self, total: Amount, before: Excess) -> Excess:
-        """Return how far earlier peaks exceed the words `total`; `before` is the excess at the start of the block."""
+        """Return the excess of earlier peaks over the words `total`; `before` is that at the start of the block."""
         if isinstance(total, UnknownAmount):
             return ()
         more = (amount for amount in (*self.candidates, *before) if isinstance(amount, KnownAmount))

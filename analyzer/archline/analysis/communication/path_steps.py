@@ -24,7 +24,7 @@ class PathStep:
     """A statement of a path, with its contribution to each metric.
 
     `once` is the cost of one execution, in the variables of the loops around it; `times` is the number of executions
-    on the path, and `amounts` the total contribution; of all of these, upper bounds are used. `callee` is the algorithm
+    on the path, and `amounts` the total contribution. Upper bounds of all amounts are used. `callee` is the algorithm
     of a call or a collective operation, and `inside` are its statements. `branch` is the innermost branch around the
     statement whose condition depends on sizes alone.
     """

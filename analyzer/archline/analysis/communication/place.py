@@ -45,7 +45,7 @@ MAX_PRODUCTS = 4_000
 
 @record(eq=False)
 class Average:
-    """The processors that reach a statement: those that satisfy all conditions `needs`.
+    """The processors that reach a statement, which are all processors that satisfy the conditions `needs`.
 
     All conditions `given` hold on them, but are not facts of a sum over all processors.
     """
@@ -82,7 +82,7 @@ class Average:
 
     @property
     def weight(self) -> Poly:
-        """The indicator of these processors among all; 0 if it has no form."""
+        """The indicator that a processor reaches the statement; 0 if it has no form."""
         parts = {
             _condition_key(*part): part
             for condition, scope in self.needs
@@ -112,7 +112,7 @@ def _iterate_conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
 
 
 def _is_implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
-    """Test whether a condition is an `or` of which one side is implied by `known`, a set of condition keys."""
+    """Test whether a condition is an `or` with a side that is implied by `known`, a set of condition keys."""
     match condition:
         case s.Binary(op="or", left=left, right=right):
             return any(
@@ -254,7 +254,7 @@ class Position(Scope):
         return any(name in value.names for name, _ in self.ranged)
 
     def most(self, amount: Amount, span: Span) -> Amount:
-        """Bound an amount from above over all processors; an amount without coordinates is returned as it is."""
+        """Bound an amount from above over all processors; an amount without coordinates is returned unchanged."""
         if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
             return amount
         bound: Amount = amount
@@ -454,7 +454,7 @@ def _shift_coordinate(value: Poly, name: str, extent: Poly) -> Poly:
 
 
 def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
-    """List the names of the array parameters of an algorithm that are not local, and of views of these."""
+    """List the names of the array parameters of an algorithm that are not local, and of their views."""
     names = {parameter.name for parameter in algorithm.parameters if not parameter.local}
     for let in s.find(algorithm.body, s.Let):
         if module.is_view(let.value) and _base_array(let.value) in names:

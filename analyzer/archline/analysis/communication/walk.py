@@ -131,7 +131,7 @@ METRICS = (*COMPUTED, *MOVED)
 class Stage:
     """A part of a program that ends with the call of a dissemination, with the costs `before` it and of its `steps`.
 
-    The processors along `axes` take part. `even` is true if all of them send something in each step.
+    The processors along `axes` take part. `even` is true if all participants send something in each step.
     """
 
     call: s.Call

@@ -143,7 +143,7 @@ WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 
 
 class Sharing(Enum):
-    """Which loops keep the lines that they walk along: none, innermost ones, or all."""
+    """The selection of loops that keep the lines that they walk along: none, innermost ones, or all."""
 
     NONE = auto()
     INNER = auto()
@@ -331,7 +331,7 @@ class StreamedAccesses(WordModel):
 class LocalArrayWords(WordModel):
     """Counts the words of local arrays, each rounded up to whole lines, and nothing else.
 
-    An array that each iteration of a loop creates anew counts once if the loop does not change its shape.
+    An array that is declared in a loop counts once for all iterations if the loop does not change its shape.
     """
 
     def __init__(self, module: Module, algorithms: Iterable[s.Algorithm], line: int) -> None:

@@ -173,7 +173,7 @@ def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amoun
 
 
 def _without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
-    """Bound an amount without atoms of given kinds; `what` names these in the reason if there is no upper bound."""
+    """Bound an amount without atoms of given kinds; unknown without an upper bound, with `what` in the reason."""
     if isinstance(amount, UnknownAmount):
         return amount
     lower, upper = bound_without(kinds, amount.lower, facts, False), bound_without(kinds, amount.upper, facts, True)

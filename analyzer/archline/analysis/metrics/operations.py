@@ -54,7 +54,7 @@ class CostModel:
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The metrics that count events, for which recursions have recurrences; those that count calls come first."""
+        """The metrics that count events, for which recursions have recurrences; metrics that count calls come first."""
         calls = frozenset(self._metrics_counting(CALL))
         counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
         return tuple(sorted(counting, key=lambda name: name not in calls))
@@ -96,11 +96,11 @@ class CostModel:
 
     # Costs other than events
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
-        """Return what each execution of a statement costs besides its events and inner blocks."""
+        """Return the cost of each execution of a statement, in addition to its events and inner blocks."""
         return FREE
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
-        """Return what each iteration of a loop costs besides its events and its body."""
+        """Return the cost of each iteration of a loop, in addition to its events and its body."""
         return FREE
 
     def call(self, call: s.Call) -> Tally | None:

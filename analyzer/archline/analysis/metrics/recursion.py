@@ -145,7 +145,7 @@ class RecursionSolver:
         return replace(solution, ends=bounds_at)
 
     def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
-        """Sum the solutions of all kinds of a metric; None if one of them is not exact in a single expression."""
+        """Sum the solutions of all kinds of a metric; None if a solution is not exact in a single expression."""
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extract_systems(algorithm).systems

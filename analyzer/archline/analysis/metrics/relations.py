@@ -32,7 +32,7 @@ from archline.records import record, replace
 
 
 def relate_costs(costs: Costs, module: Module, algorithm: s.Algorithm, facts: Facts) -> Costs:
-    """Use bounds of one metric for another: upper ones of work for flops and span, lower ones of these for work."""
+    """Bound flops and span from above by the upper bound of the work, and the work from below by their lower bounds."""
     metrics = dict(costs.metrics)
     for name, cost in costs.metrics.items():
         limit = METRICS[name].at_most

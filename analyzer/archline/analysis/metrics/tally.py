@@ -160,7 +160,7 @@ def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Fac
 
 
 def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
-    """Return bounds that hold for both tallies, of which data selects one."""
+    """Return bounds that hold for both tallies, as data selects one or the other."""
     return first._combine(
         second,
         lambda one, other: either_amount(one, other, facts),

@@ -86,7 +86,7 @@ def _text(algorithm: s.Algorithm) -> object:
 
 @lru_cache(maxsize=MAX_MODULES)
 def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
-    """Derive bounds that take each guard as never or always true, whichever costs less, or more.
+    """Derive bounds with the cheaper outcome of each guard in the lower one, and the dearer one in the upper one.
 
     Empty for a recursive algorithm and on a grid.
     """

@@ -75,7 +75,7 @@ EVERYWHERE = Region()
 
 @record(eq=False)
 class Residency:
-    """A decision to hold lines of an array for references at `places` in the program; `held` and `fetched` are lines.
+    """A decision to hold lines of an array for references at `places`; `held` and `fetched` are numbers of lines.
 
     Lines are held from one iteration of `loop` to the next, or all through the run if it is None, except in the inner
     loops for which they are `given_up`; `held` is 0 if a line is fetched at every access. Lines lie `along` a dimension
@@ -130,7 +130,7 @@ def _map_smooth(smooth: Smooth, form: Callable[[Poly], Poly]) -> tuple[list[list
 
 @record(eq=False)
 class Piece:
-    """A part of the sizes with its bounds: `uppers` for large caches first, those without conditions on it last."""
+    """A part of the sizes with its bounds: `uppers` for large caches first, the one that holds for all caches last."""
 
     where: Region
     lowers: tuple[Bound, ...]
@@ -173,7 +173,7 @@ def build_piece(where: Region, lower: Poly, upper: Poly, source: Source = "cases
 
 
 def partition_sizes(bounds: Sequence[Bound], lower: Poly, upper: Poly) -> tuple[Piece, ...]:
-    """Make a piece for each region of the bounds by cases, or one with `lower` and `upper` for all sizes without any.
+    """Make a piece for each region of the bounds by cases; without any, one of all sizes with `lower` and `upper`.
 
     The remaining bounds are added to every piece.
     """

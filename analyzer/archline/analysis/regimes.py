@@ -125,7 +125,7 @@ def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
 
 
 def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
-    """List the expressions of `conditions`, all at least 0, without those for which this follows from the rest."""
+    """Drop those of `conditions`, expressions that are at least 0, for which this follows from the rest."""
     remaining = list(dict.fromkeys(conditions))
     for condition in conditions:
         rest = [candidate for candidate in remaining if candidate != condition]

@@ -70,7 +70,7 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
-    """Yield lower bounds of a value that are easier to bound over all processors, sharper ones first."""
+    """Yield lower bounds of a value that are easier to bound over all processors."""
     chords = -above_remainders(-value, facts)
     if chords != value:
         yield chords

@@ -141,7 +141,7 @@ def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None
 class GridAxis:
     """An axis: this processor's coordinate, the number of processors, and whether they lie `within` a node.
 
-    `within` is None for a joined axis if that is true of some of its axes alone.
+    `within` is None for several axes that are joined to one, if only some of the axes lie within a node.
     """
 
     coordinate: Poly

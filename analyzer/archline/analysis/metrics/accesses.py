@@ -84,7 +84,7 @@ class WordModel(CostModel):
         self._module = module
 
     def words(self, count: Poly | int) -> Tally:
-        """Return the tally of a number of accesses."""
+        """Return the tally of a number of words, or accesses."""
         value = Poly.constant(count) if isinstance(count, int) else count
         return self.tally({METRIC: exact_amount(value)}) if value else FREE
 
@@ -376,7 +376,10 @@ class LocalArrayWords(WordModel):
 
 
 def contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
-    """Find the arrays of each reached algorithm that have contiguous rows, as the arguments of all calls then must."""
+    """Find the arrays of each reached algorithm with contiguous rows; parameters, if all arguments of calls have them.
+
+    The first algorithm, which no other one calls, is given whole arrays.
+    """
     dense = {algo: frozenset(_arrays_by_rows(algo)) for algo in reached}
     while True:
         strided = {

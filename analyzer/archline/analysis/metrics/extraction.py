@@ -252,7 +252,7 @@ class CaseDerivation(Statements):
         return merged
 
     def _with_call_sizes(self, settled: str, following: tuple[s.Stmt, ...], scope: Scope) -> Scope:
-        """Add the facts that sizes of later calls in the block are at least their minimum, for those with `settled`."""
+        """Add the facts that sizes of later calls that contain the symbol `settled` are at least their minimum."""
         facts = scope.facts
         for call in (call for statement in following if isinstance(statement, s.Simple) for call in statement.calls):
             target = self.module.targets.get(call)

@@ -489,7 +489,7 @@ def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
 
 
 def _without_floors(value: Poly, block: _FactBlock) -> Iterator[Poly]:
-    """Yield values with fewer floors; if one of these is nonnegative, so is `value`.
+    """Yield values with fewer floors; if any is nonnegative, so is `value`.
 
     For integers r these are p*r + x for floor(x/p) + r, and p*r + p - 1 - x for r - floor(x/p), which are equivalent,
     and x - y + p*r for floor(x/p) - floor(y/p) + r, which is sufficient.

@@ -333,7 +333,7 @@ class FollowedRuns(Follower[Locals]):
             block.values[name] = number
 
     def _is_real(self, expr: s.Expr) -> bool:
-        """Test whether an expression is real, so that runs round it; one that was made from an update counts as real."""
+        """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
     def _condition_value(self, condition: s.Expr, block: Locals) -> bool | None:

@@ -395,9 +395,9 @@ class _ConditionCollector(Follower[_FactBlock]):
             return
         count = facts.simplify(a.ceil_div(hi - lo, step))
         inner.loops = (*inner.loops[:-1], (name, ZERO, count - 1, facts))
-        known = facts.with_symbol(name, (ZERO,), (count - 1,))
+        with_number = facts.with_symbol(name, (ZERO,), (count - 1,))
         value = lo + step * Poly.symbol(name)
-        inner.scope = replace(inner.scope, facts=known.with_nonnegative(hi - 1 - value))
+        inner.scope = replace(inner.scope, facts=with_number.with_nonnegative(hi - 1 - value))
         inner.define(variable, value)
 
     def ways(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:

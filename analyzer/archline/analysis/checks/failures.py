@@ -204,19 +204,19 @@ class _ExaminedRuns:
 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
-    left = find_assumptions(module, algorithm)
-    if not left and not _may_be_unset(module, algorithm):
+    unproved = find_assumptions(module, algorithm)
+    if not unproved and not _may_be_unset(module, algorithm):
         return _ExaminedRuns()
     # Few runs are enough for unset elements, which depend less on sizes than bounds of subscripts do.
     tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda point: sum(point.values()))
-    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if left else MAX_OUTPUT_RUNS]]
+    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if unproved else MAX_OUTPUT_RUNS]]
     failing = [
         run.failure for _, run in runs if run.failure is not None and run.failure.rule not in SIZE_INDEPENDENT_RULES
     ]
     ending = [point for point, run in runs if run.ends]
     # A form that is false at the sizes of a run that ends is too strong, and is dropped.
     needs = [
-        replace(need, kind="other") if any(_holds_at(need, at) is False for at in ending) else need for need in left
+        replace(need, kind="other") if any(_holds_at(need, at) is False for at in ending) else need for need in unproved
     ]
     for fault in failing:
         if not any(need.node is fault.node or _holds_at(need, fault.sizes) is False for need in needs):
@@ -238,8 +238,8 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
 
 
 def _size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
-    known = (need.fact for need in found if need.form and not need.when and not need.recursive)
-    return tuple(fact for fact in known if fact is not None)
+    candidates = (need.fact for need in found if need.form and not need.when and not need.recursive)
+    return tuple(fact for fact in candidates if fact is not None)
 
 
 def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
@@ -252,8 +252,8 @@ def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption
     for need in reversed(needs):
         rest = [item for item in needs if item is not need]
         # Divisibility facts are used one at a time, as facts rewrite a size by one of them only.
-        given = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
-        if any(_facts_imply(module, algorithm, _size_facts(premises), need) for premises in given):
+        premise_sets = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
+        if any(_facts_imply(module, algorithm, _size_facts(premises), need) for premises in premise_sets):
             needs = rest
     return needs
 
@@ -288,8 +288,8 @@ def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assump
         most = next((size for size in below if run_at(module, algorithm, {**stop, name: size}).failure is None), 0)
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
-            left = find_assumptions(*add_where(module, algorithm, facts))
-            if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in left):
+            unproved = find_assumptions(*add_where(module, algorithm, facts))
+            if not any(need.recursive or need.general == SIZE_CONDITION_TEXT for need in unproved):
                 bound = (Poly.constant(most) - Poly.symbol(name),)
                 rest = [need for need in needs if need.general != SIZE_CONDITION_TEXT]
                 return [*rest, Assumption(algorithm.name, SIZE_CONDITION_TEXT, algorithm, kind="least", parts=bound)]

@@ -103,13 +103,13 @@ class _Race:
     @property
     def diagnostic(self) -> Diagnostic:
         """The diagnostic of the race, at the access that writes: at the later one if both do."""
-        prior, this = sorted(self.accesses, key=lambda access: access.writes)
-        element = this.array.element_text(this.place)
+        prior, writer = sorted(self.accesses, key=lambda access: access.writes)
+        element = writer.array.element_text(writer.place)
         variable = self.loops[-1].variable
-        first, last = (f"{variable} = {access.iteration[1]}" for access in (this, prior))
-        if this.iteration[1] is None:
+        first, last = (f"{variable} = {access.iteration[1]}" for access in (writer, prior))
+        if writer.iteration[1] is None:
             first, last = "one", "another"
-        if prior.node is this.node and prior.writes:
+        if prior.node is writer.node and prior.writes:
             what = f"{last} and {first} write it"
         else:
             what = (
@@ -119,13 +119,13 @@ class _Race:
         what += f"{' ' if self.inside else ', '}at {point_text(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
-        if not this.array.extents:
-            name = this.array.name
+        if not writer.array.extents:
+            name = writer.array.name
             hint = f"declare an array, `local {name}: real[1] = 0`, and write `atomic {name}[0] += ...`"
         if not prior.writes:
             hint = f"one iteration reads what another writes: make the loop sequential, `for {variable} in ...`, or "
             hint += "write to another array"
-        return Diagnostic(RACE, message, this.node.span, hint=hint)
+        return Diagnostic(RACE, message, writer.node.span, hint=hint)
 
 
 Races = dict[s.Loop, _Race]
@@ -278,14 +278,14 @@ class _RaceSearch(FollowedRuns):
             assert array is not None
             # Accesses of a call are reported at the call in the loop.
             node: s.Node = self._calls[running.depth] if running.depth < len(self._calls) else access
-            this = _Access(array, place, node, writes, atomic, running.iteration)
-            earlier = (prior for prior in this.conflicts_with(running.touched) if prior.iteration != this.iteration)
+            later = _Access(array, place, node, writes, atomic, running.iteration)
+            earlier = (prior for prior in later.conflicts_with(running.touched) if prior.iteration != later.iteration)
             racing = next(earlier, None)
-            running.touched.setdefault(this.key, this)
+            running.touched.setdefault(later.key, later)
             if racing is not None and running.loop not in self._races:
                 loops = tuple(outer.loop for outer in self._running[: self._running.index(running) + 1])
                 inside = self.outermost.name if running.depth else ""
-                self._races[running.loop] = _Race(loops, (racing, this), self.sizes, inside)
+                self._races[running.loop] = _Race(loops, (racing, later), self.sizes, inside)
 
 
 SPAWN_RACE = Rule(
@@ -381,12 +381,12 @@ class _SpawnRaceSearch(FollowedRuns):
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place in located[1]:
-            this = _Access(located[0], place, access, writes, atomic)
+            later = _Access(located[0], place, access, writes, atomic)
             for spawn, touched in chain.from_iterable(self._unordered):
-                for earlier in this.conflicts_with(touched):
-                    raise _RaceError(self._build_diagnostic(spawn, earlier, this))
+                for earlier in later.conflicts_with(touched):
+                    raise _RaceError(self._build_diagnostic(spawn, earlier, later))
             for strand in self._strands:
-                strand.setdefault(this.key, this)
+                strand.setdefault(later.key, later)
 
     def _build_diagnostic(self, spawn: s.Invoke, other: _Access, this: _Access) -> Diagnostic:
         call = format_expression(spawn.call)

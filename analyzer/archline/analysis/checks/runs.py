@@ -269,8 +269,8 @@ class FollowedRuns(Follower[Locals]):
 
     def _build_failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
         sizes = point_text(self.sizes)
-        own = self._active[-1][0] is self.outermost
-        place = f"at {sizes}" if own else f"in a run of `{self.outermost.name}` at {sizes}"
+        in_outermost = self._active[-1][0] is self.outermost
+        place = f"at {sizes}" if in_outermost else f"in a run of `{self.outermost.name}` at {sizes}"
         message = f"{message}, {place}" if sizes else message
         return Failure(rule, node, message, hint, self.sizes, about, self._now, self._call_at_zero())
 

@@ -55,7 +55,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
         tuple(corner.items()): _derive_spent(algorithm, corner, recursions, scope)[0]
         for corner in _corner_processors(module, algorithm)
     }
-    own = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
+    single = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
     means = [_express_in_sizes(spent, facts, algorithm) for spent in _mean_costs(module, algorithm, recursions)]
     upper = _express_in_sizes(upper, facts, algorithm)
     costs = {}
@@ -71,15 +71,15 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
 
     for metric in metrics_on_grid(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
-        own_sums = [add(spent.of(metric), exact_amount(call)) for spent in own]
+        corner_sums = [add(spent.of(metric), exact_amount(call)) for spent in single]
         amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
             most = add(upper.of(metric), exact_amount(call))
-            amount = _combine_bounds(most, own_sums, call, facts)
+            amount = _combine_bounds(most, corner_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
                 inner = [(add(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
-                inner_sums = [_weaken_if_missing(bound, needs, own_sums, facts) for bound, needs in inner]
-                amount = _combine_bounds(most, [*own_sums, *inner_sums], call, facts)
+                inner_sums = [_weaken_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
+                amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
         cost = cost_of(metric, amount, upper.declared, algorithm)
         for mean in means:
             cost = _with_mean(cost, add(mean.of(metric), exact_amount(call)), facts)
@@ -136,10 +136,10 @@ def _inner_processors(
         if (
             isinstance(node, s.Binary)
             and node.op in OPPOSITE
-            and (apart := comparison_difference(node, place)) is not None
+            and (difference := comparison_difference(node, place)) is not None
         ):
             for name, axis in place.axes.items():
-                limits = (axis.coordinate + apart, axis.coordinate - apart)
+                limits = (axis.coordinate + difference, axis.coordinate - difference)
                 points = [limit + by for limit in limits if limit.names <= place.fixed for by in (0, 1, -1)]
                 near[name] += [point for point in points if point not in (ZERO, axis.extent - 1)]
     choices = [dict.fromkeys(values or ["first", "last"]) for values in near.values()]

@@ -111,8 +111,8 @@ def _maximum_options(amount: Amount) -> tuple[Amount, ...]:
 
 def _is_never_negative(value: Poly, facts: Facts) -> bool:
     """Test whether a value is proved nonnegative, after constants are substituted for sizes that equal them."""
-    known = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
-    values = {name: Poly.constant(least) for name, least in known.items() if least is not None}
+    constants = {name: bound.least for name, bound in facts.bounds.items() if bound.least == bound.most}
+    values = {name: Poly.constant(least) for name, least in constants.items() if least is not None}
     values |= {name: form for name, form in facts.rewrites.items() if form.is_constant}
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 

@@ -321,8 +321,8 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
             return unknown_spent(problem.reason, invoke)
-        given = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
-        before = self._max_over_processors(given, invoke, place).then(
+        arguments = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+        before = self._max_over_processors(arguments, invoke, place).then(
             self._max_over_processors(Spent({"work": UNIT}), invoke, place)
         )
         if find_component(self._module, callee):

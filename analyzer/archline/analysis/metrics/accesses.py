@@ -69,8 +69,8 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
         ends, bounds = closed.ends, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
-        known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
-        return replace(cost, bounds=bounds, ends=known), steps
+        values = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
+        return replace(cost, bounds=bounds, ends=values), steps
     return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 

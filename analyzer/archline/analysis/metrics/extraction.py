@@ -84,11 +84,11 @@ def enumerate_cases(facts: Facts, follow: Callable[[DecisionPath], BodyCase]) ->
     while pending:
         if len(result) + len(pending) > MAX_CASES:
             raise TooManyCasesError
-        way = pending.pop()
+        path = pending.pop()
         try:
-            result.append(follow(way))
+            result.append(follow(path))
         except UndecidedError as undecided:
-            pending.extend(reversed(list(_split_path(way, undecided))))
+            pending.extend(reversed(list(_split_path(path, undecided))))
     return result
 
 
@@ -293,8 +293,8 @@ class CaseDerivation(Statements):
         if decided:
             body, children = self.block(first.body, scope)
             return test.then(body, scope.facts), "test, which holds in this case", children
-        other, _, children = self._other_branches(rest, scope)
-        return test.then(other, scope.facts), "test, which does not hold in this case", children
+        otherwise, _, children = self._other_branches(rest, scope)
+        return test.then(otherwise, scope.facts), "test, which does not hold in this case", children
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         indicator = super()._indicator_bounds(condition, scope)

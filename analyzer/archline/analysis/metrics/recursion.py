@@ -221,8 +221,8 @@ class RecursionSolver:
     def _search_bound(self, function: SizeFunction, metric: str, upper: bool, capped: bool = True) -> Poly | None:
         reduced = self._length_recurrence(function)
         with limit_effort(MAX_EFFORT, own=True):
-            given = replace(self._search_inputs(metric, reduced.function), capped=capped)
-            bound = search_bound(reduced.function, upper, given, everywhere=True)
+            inputs = replace(self._search_inputs(metric, reduced.function), capped=capped)
+            bound = search_bound(reduced.function, upper, inputs, everywhere=True)
         return None if bound is None else reduced.restored(bound.value)
 
     def _remove_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:

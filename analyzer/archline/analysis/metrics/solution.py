@@ -55,8 +55,8 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
     pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
-    known = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
-    return MetricSolution(known, tuple(pieces))
+    amount = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
+    return MetricSolution(amount, tuple(pieces))
 
 
 def _has_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:

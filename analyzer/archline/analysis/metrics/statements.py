@@ -384,8 +384,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
-        known = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        total, children = self._any_iteration_cost(loop, trips, known)
+        with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
+        total, children = self._any_iteration_cost(loop, trips, with_variable)
         if not total.known:
             # Without a value for the loop variable, guards on it depend on data, and so are bounded.
             bounded, children = self._any_iteration_cost(loop, trips, scope.without_value(loop.variable))
@@ -446,9 +446,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
             inside = assuming_facts(scope, first.condition)
             outside = assuming_facts(scope, negate_condition(first.condition))
         body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
-        other, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
+        otherwise, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
-        return test.then(choose_tally(indicator, body, other, facts), facts), rule, (*children, *more)
+        return test.then(choose_tally(indicator, body, otherwise, facts), facts), rule, (*children, *more)
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """Bound the indicator of a condition: from 0 to 1 if it depends on data or is not counted."""

@@ -1,4 +1,4 @@
-"""Convert conditions on sizes and loop variables to constraints (expressions >= 0) and to 0/1 indicators."""
+"""Convert the conditions on sizes and loop variables to constraints (expressions >= 0) and to 0/1 indicators."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ class FactoredProduct:
         return FactoredProduct((*common, lesser))
 
     def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
-        """Split the factors into those that do not contain a variable and those that do."""
+        """Split the factors: first all that do not contain a variable, then all that do."""
         free = tuple(factor for factor in self.factors if variable not in factor.names)
         return free, tuple(factor for factor in self.factors if variable in factor.names)
 

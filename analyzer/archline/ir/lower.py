@@ -37,7 +37,7 @@ from archline.language.model import Module
 MAX_ACCESSES = 400
 
 CounterRange = tuple[Poly, Poly, Poly, Poly, Facts, bool]
-"""The least counter, the greatest one plus 1, the maximum trip count, the loop variable as an expression in the counter,
+"""The least counter, the greatest one plus 1, the maximum trip count, the loop variable in terms of the counter,
 the facts inside, and whether an iteration is executed for every counter of the range."""
 
 ElementPlace = tuple[Array, tuple[Poly | None, ...]]
@@ -93,7 +93,10 @@ class Lowering:
     _counters: dict[s.Stmt, str] = field(default_factory=dict)
 
     def trace(self, algorithm: s.Algorithm) -> tuple[Scope, tuple[Node, ...]]:
-        """Return the scope of an algorithm's body and its accesses; call `require_accesses` before. Raises UntracedError."""
+        """Return the scope of an algorithm's body and its accesses. Raises UntracedError.
+
+        `require_accesses` must have accepted the algorithm.
+        """
         scope, views = self.given(algorithm)
         return scope, self.body_of(algorithm, scope, views)
 
@@ -162,7 +165,7 @@ class Lowering:
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
     def after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
-        """Return the context after a statement, with the names that it declares or assigns and what it assumes."""
+        """Return the context after a statement, with its declarations, assignments and assumptions."""
         before, context = context, context.after(statement)
         match statement:
             case s.Let(name=name, value=value) if self.module.is_view(value):
@@ -246,7 +249,7 @@ class Lowering:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
     def _counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
-        """Return the range of a loop's counter: exact, between entries of offsets, or bounded. Raises UntracedError."""
+        """Return the range of a loop's counter: exact, between offsets, or bounded. Raises UntracedError."""
         try:
             exact = static_range(loop, scope)
             return exact.lo, exact.hi, exact.trips, exact.value, exact.inside, True
@@ -263,7 +266,7 @@ class Lowering:
             return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
 
     def _segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
-        """Return a range between entries of offsets arrays; None for other bounds, or if it may have negative length."""
+        """Return a range between entries of offsets arrays; None for others, or if it may have negative length."""
         reading = replace(scope, reads_offsets=True)
         lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
         if lo is None or hi is None:
@@ -362,7 +365,7 @@ class Lowering:
         )
 
     def _find_steady(self, access: Access, expr: s.Element, context: LoweringContext) -> frozenset[str]:
-        """Find the innermost loops in which a data-dependent element stays the same: none changes a name in its subscripts."""
+        """Find the innermost loops that change no name on which a data-dependent element depends."""
         axes = zip(context.views[expr.array].axes, expr.subscripts, strict=True)
         dependent = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
         # Indices and offsets are never written to.
@@ -377,7 +380,7 @@ class Lowering:
     def _find_walk(
         self, expr: s.Element, subscripts: Sequence[Poly | None], context: LoweringContext
     ) -> MonotoneWalk | None:
-        """Describe the walk along a row of an element whose last subscript depends on data but is monotone; else None."""
+        """Describe the walk of an element whose subscript in a row depends on data but is monotone; else None."""
         view = context.views[expr.array]
         (*rows, last) = range(len(subscripts))
         if view.array.layout == "colmajor" and rows:
@@ -462,7 +465,7 @@ def _assigned_elements(
 def _mark_shared_writes(
     nodes: Sequence[Node], elements: frozenset[ElementPlace], context: LoweringContext
 ) -> Iterator[Node]:
-    """Mark the accesses of the last branch to `elements`, which all branches assign, so that one of them always does."""
+    """Mark accesses of the last branch to `elements`, which every branch assigns: one access is certain."""
     for node in nodes:
         if isinstance(node, Access) and (node.array, node.place) in elements:
             yield replace(node, shared=context.when)

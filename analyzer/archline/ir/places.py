@@ -38,7 +38,7 @@ class EnclosingLoop:
 
 @record
 class Stream:
-    """A subscript, the sum of `terms` and `shift`, that is monotone throughout a loop: its `way` is rises, falls or stays.
+    """A subscript, the sum of `terms` and `shift`, that is monotone in a loop: its `way` is rises, falls or stays.
 
     `first` is its value when the loop begins, None if that depends on data.
     """
@@ -64,7 +64,7 @@ def monotone_stream(
 ) -> Stream | None:
     """Find the outermost loop in which a subscript of a view is monotone; None if there is none.
 
-    A loop that creates the view or its array anew ends the search. `fixed` are names that no loop changes, `values`
+    A loop that recreates the view or its array ends the search. `fixed` are names that no loop changes, `values`
     the expressions of names that do not depend on data.
     """
     parts = list(signed_terms(subscript))

@@ -152,7 +152,7 @@ def fork_depth(iterations: IterationRange) -> Amount:
 
 
 def static_range(loop: s.Loop, scope: Scope) -> IterationRange:
-    """Return the range of a loop whose bounds are known; it counts from 0 unless its step is 1. Raises NotStaticError."""
+    """Return the range of a loop with known bounds, counted from 0 unless the step is 1. Raises NotStaticError."""
     facts = scope.facts
     lo = facts.simplify(static_value(loop.lo, scope))
     hi = facts.simplify(static_value(loop.hi, scope))

@@ -363,7 +363,7 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
         return tuple(facts)
     symbols = set(machine_symbols(module.signatures[algorithm]))
     if any(s.find(algorithm.body, s.Split)):
-        # The loop tree omits calls by a part of the processors, in which P is another number: no fact on P is inherited.
+        # The loop tree omits calls by a part of the processors, in which P is less: no fact on P is inherited.
         return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
     machine = [fact for fact in facts if s.names(fact) <= symbols]
     candidates = [fact for fact in facts if fact not in machine]

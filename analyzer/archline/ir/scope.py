@@ -1,4 +1,4 @@
-"""Evaluate expressions at a point of an algorithm to polynomials in its sizes, with the facts that hold there."""
+"""Evaluate the expressions at a point of an algorithm to polynomials in sizes, by `Scope` and the facts in it."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class View:
     exact: bool = True
 
     def place(self, subscripts: tuple[Poly | None, ...]) -> tuple[Poly | None, ...]:
-        """Map the subscripts of an element of the view to its subscripts in the array; None where they depend on data."""
+        """Map the subscripts of an element of the view to those in the array; None for one that depends on data."""
         result = list(self.starts)
         for (dimension, step), subscript in zip(self.axes, subscripts, strict=True):
             start = result[dimension]
@@ -99,7 +99,7 @@ class View:
 
 @record
 class MonotoneWalk:
-    """A monotone movement along a row of a subscript that depends on data, throughout the loop with variable `loop`.
+    """A monotone movement along a row of a subscript that depends on data, in the loop with variable `loop`.
 
     Subscripts of equal `course` differ by their `shift`; all lie within `bounds`. The walk begins at `first`, if
     known. If it `rests`, the access comes after the loop, at the final subscript.
@@ -117,9 +117,9 @@ class MonotoneWalk:
 class Access:
     """The access of one element at each execution: a read, or if `written` a write; `times` is 2 for both.
 
-    `place` has its subscripts, None where they depend on data; these lie in the intervals `parts` that are not None,
+    `place` has its subscripts, None for one that depends on data; these lie in the intervals `parts` that are not None,
     and `walk` describes how they move along a row. If `certain`, it is executed in every iteration of the loops around
-    it in which all of `when` are nonnegative. If all branches of an `if` assign the element, one of them does in every
+    it in which all of `when` are nonnegative. If all branches of an `if` assign the element, one branch does in every
     iteration in which all of `shared` are nonnegative. The loops `steady` do not change the element.
     """
 

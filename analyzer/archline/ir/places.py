@@ -242,8 +242,8 @@ class LoweringContext:
     """The context of a statement: its names, the loops around it, and the lines of the local arrays on the stack.
 
     If `certain`, it is executed in every iteration of the loops in which all of `when` are nonnegative; else some may
-    skip it. `integers` maps data-dependent variables to their values where these are known. Since the loop
-    `rested` ended, no integer was assigned.
+    skip it. `integers` maps data-dependent variables to their values where these are known. Since the loop `rested`
+    ended, no integer was assigned.
     """
 
     scope: Scope

@@ -147,8 +147,8 @@ class OneLevel(LoweringPolicy):
 class MustLowering(LoweringPolicy):
     """Lowers for lower bounds: all calls become RecursiveCall nodes, and code that cannot be followed is omitted.
 
-    A node of a branch is certain on the paths that take the branch. Outside of loops each data-dependent
-    value that is assigned to an integer is a fresh symbol; a loop keeps those of integers that it does not assign.
+    A node of a branch is certain on the paths that take the branch. Outside of loops each data-dependent value that is
+    assigned to an integer is a fresh symbol; a loop keeps those of integers that it does not assign.
     """
 
     def reading(self, context: LoweringContext) -> Scope:

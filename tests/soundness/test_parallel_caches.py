@@ -361,7 +361,7 @@ def test_the_last_child_goes_on_behind_the_sync() -> None:
         ([(TraceEvent.PARALLEL, 0, 1), (TraceEvent.PARALLEL_END, 0, 0)], "trip count"),
         ([(TraceEvent.SYNC, 1, 0), (TraceEvent.SYNC, 0, 0)], "positions do not decrease and lie within the trace"),
         ([(TraceEvent.SYNC, 3, 0)], "positions do not decrease and lie within the trace"),
-        ([(TraceEvent.ALLOCATE, 0, 2), (TraceEvent.RELEASE, 0, 1)], "size it was allocated"),
+        ([(TraceEvent.ALLOCATE, 0, 2), (TraceEvent.RELEASE, 0, 1)], "size with which it was allocated"),
         ([(TraceEvent.ALLOCATE, 0, 1), (TraceEvent.RELEASE, 1, 1)], "above the stack"),
     ],
 )

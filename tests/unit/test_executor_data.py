@@ -167,7 +167,7 @@ EXACT = OFFSETS.format(longest=" longest q", more="", facts="n >= 0, nz >= 0, q 
     ("text", "sizes", "words"),
     [
         (FREE, {"n": 0, "nz": 0}, ""),
-        (FREE, {"n": 0, "nz": 1}, "no offsets of 0 segments have total 1"),
+        (FREE, {"n": 0, "nz": 1}, "there are no offsets of 0 segments with total 1"),
         (CAPPED, {"n": 2, "nz": 6, "q": 3}, ""),
         (CAPPED, {"n": 2, "nz": 2, "q": 3}, ""),
         (CAPPED, {"n": 2, "nz": 7, "q": 3}, "with total 7 and no gap above 3"),
@@ -285,7 +285,7 @@ def test_blocks(count: str, sizes: str, told: dict[str, int], square: bool, firs
         ("c: index[nz] below n, v: real[nz], n: size", {}, "AL527", "takes no sparse matrix"),
         ("p: offsets[n] into nz, c: index[nz] below k, d: index[nz] below m, k: size, m: size", {}, "AL527", ""),
         ("p: offsets[n] into nz, c: index[k] below m, v: real[nz], m: size", {}, "AL527", ""),
-        ("p: offsets[n] into nz, c: index[nz] below m, m: size", {"n": 6}, "AL524", "`n` is 7 by the matrix"),
+        ("p: offsets[n] into nz, c: index[nz] below m, m: size", {"n": 6}, "AL524", "the matrix has `n` = 7, but 6 was given"),
         ("p: offsets[n] into nz, c: index[nz] below m, m: size, x: real[k]", {}, "AL524", "a value for `k`"),
         ("p: offsets[n^2] into nz, c: index[nz] below b, d: index[nz] below b, n: size, b: size", {}, "AL524",
          "takes blocks of b x b; their size must be given"),

@@ -43,7 +43,7 @@ FAILURES = [
     ("x[0..2] = x[0..k[3]]", "AL505", "extent 1 is 2 on the left and 3 on the right"),
     ("let v = x[0..k[3]] as [2, h - 4]", "AL505", "has 4 elements, but the vector has 3"),
     ("let v = x[0..k[3] + 1] as [h - 8, h - 8]", "AL505", "has 4 elements, but the vector has 4"),
-    ("let a = h/4", "AL507", "must divide, and 6/4 does not"),
+    ("let a = h/4", "AL507", "must be an integer, and 6/4 is not"),
     ("let a = h//(h - 6)", "AL507", "division by zero"),
     ("k[0] = k[1] % k[0]", "AL507", "division by zero"),
     ("let a = log2(h)", "AL507", "log2 of 6 is not"),
@@ -66,7 +66,7 @@ FAILURES = [
     ("k[0] = 4\nk[1] = k[0]^h^2", "AL514", "does not fit 64 bits"),
     ("for i in 0..n step h - 6:\n    pass", "AL515", "is 0"),
     ("let v = x[0..n step h - 7]", "AL515", "is -1"),
-    ("costs h - 7 flops", "AL529", "which is -1 here"),
+    ("costs h - 7 flops", "AL529", "but this is -1"),
 ]
 
 

@@ -364,7 +364,7 @@ def _make_offsets(
     if impossible:
         cap = f" and longest gap {limit}" if exact else f" and no gap above {limit}"
         limits = "" if longest is None else cap
-        message = f"no offsets of {count} segments have total {total}{limits}"
+        message = f"there are no offsets of {count} segments with total {total}{limits}"
         raise error(rules.IMPOSSIBLE_DATA, message, span=parameter.span)
     gaps = np.zeros(count, np.int64)
     if exact and count:

@@ -351,7 +351,7 @@ def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, 
                 maximum = outer.facts.maximum(interval.upper, minimum)
                 inside = outer.facts.with_symbol(variable, (interval.lower, minimum), (maximum,))
                 return Loop(variable, interval.lower, maximum + 1, ONE, outer.facts, inside, (), call.span)
-    raise UntracedError(f"the data decides the size `{name}` of `{target.name}`", call.span)
+    raise UntracedError(f"the size `{name}` of `{target.name}` depends on data", call.span)
 
 
 def _rename_segments(segments: a.Segments, call: s.Call, values: Mapping[str, Poly]) -> a.Segments:

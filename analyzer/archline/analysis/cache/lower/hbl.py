@@ -187,7 +187,7 @@ def hbl_iteration_space(
         return None
     arrays = [array for array, _ in seen]
     weighted_arrays = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
-    times = tuple(sum(array is other for other in weighted_arrays) for array in arrays)
+    times = tuple(sum(array is weighted for weighted in weighted_arrays) for array in arrays)
     return IterationSpace(facts.restore(facts.simplify(iterations)), exponents, times)
 
 

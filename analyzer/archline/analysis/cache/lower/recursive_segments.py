@@ -64,7 +64,7 @@ Group = tuple[TouchedAmount, ...]
 
 @record(eq=False)
 class TouchedPart:
-    """The accesses between calls: for each array some regions that they touch, of which the largest counts.
+    """The accesses between calls: for each array some regions that they touch, where only the largest counts.
 
     `amounts` are of arrays that are not local; `stacks` are groups of local arrays that may overlap other groups,
     so that only one counts.
@@ -179,7 +179,7 @@ class _SegmentEvaluator:
     def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
         """Bound the misses of a window from below: the lines that it touches beyond the lines of the cache.
 
-        `amounts` has for each array alternative amounts, of which the largest counts.
+        `amounts` has for each array alternative boxes; only the largest counts.
         """
         counts = [
             max(self._count_amount(amount, point) for amount in alternatives)

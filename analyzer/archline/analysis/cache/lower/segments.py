@@ -96,8 +96,7 @@ class WindowFamily:
 
     `shared` has lower bounds on the lines of each array, summed over all windows; `stacks` are groups of local
     arrays that may overlap other groups, so that only the largest counts. `trips` is the trip count of the loop
-    that is divided in groups (None: no groups), `part` the range of FROM and TO. `beside` counts lines that are in
-    the cache but not in the window: 1 if the line accessed just before each window is not one of its lines.
+    that is divided in groups (None: no groups), `part` the range of FROM and TO.
     """
 
     name: str
@@ -107,6 +106,7 @@ class WindowFamily:
     trips: Poly | None = None
     part: tuple[Poly, Poly] | None = None
     beside: int = 0
+    """Lines in the cache that a window does not touch: 1 if the line accessed just before it is certainly not in it."""
 
     @property
     def single_iteration_groups(self) -> dict[str, Poly]:
@@ -177,7 +177,7 @@ class _WindowTreeBuilder:
         return tuple(branches)
 
     def _build_tree(self, chain: Chain, found: list[CertainAccess], siblings: bool) -> WindowTree:
-        """Build the windows of the last loop and of those inside, once for consecutive loops of the same shape."""
+        """Build the windows of the last loop and of the loops inside, once for consecutive loops of the same shape."""
         *around, loop = chain
         shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
@@ -446,7 +446,7 @@ class _WindowEvaluator:
         self._stacks = [[[of(value) for value in bounds] for bounds in stack] for stack in family.stacks]
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
-        """Maximise the lines not in cache over group sizes and parts; None if there are no windows at the point."""
+        """Maximise the lines not in cache over group sizes and parts; None without windows at the point."""
         trips = None if self._trips is None else int(self._trips(self._environment_at(point, 1, (0, 0))))
         tried = [
             (value, group, part)

@@ -96,7 +96,7 @@ class WindowFamily:
 
     `shared` has lower bounds on the lines of each array, summed over all windows; `stacks` are groups of local
     arrays that may overlap other groups, so that only the largest counts. `trips` is the trip count of the loop
-    that is divided in groups (None: no groups), `part` the range of FROM and TO.
+    that is divided in groups (None: no groups), `part` the range of `FROM` and `TO`.
     """
 
     name: str

@@ -329,7 +329,7 @@ class PlanUpperBound:
         point = self.point(sizes)
         fitting = list(self.fitting_plans(point))
         if not fitting:
-            raise EvaluationError("no upper bound is known for a cache of so few lines")
+            raise EvaluationError("no upper bound is known for so small a cache")
         fewest = min(bound for _, bound, _ in fitting)
         if not spare:
             return floor(fewest)

@@ -216,7 +216,7 @@ class NoBoxesError(Exception):
 
 @record(eq=False)
 class CallTreeBound:
-    """A lower bound on io for any schedule: the larger of `touched` lines and the HBL bound `orders`.
+    """A lower bound on io for any schedule: the larger of the lines `touched` and the HBL bound `orders`.
 
     If `some`, every call accesses memory, so that the bound is at least 1. `reason` says why `orders` is empty.
     """

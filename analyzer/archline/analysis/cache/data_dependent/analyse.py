@@ -105,7 +105,7 @@ def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -
 
 @record(eq=False)
 class _CallContext:
-    """A call site with a label: sizes `same` in all its calls, bounds `most` on other sizes, and the other names."""
+    """A call site: sizes that are the `same` in all its calls, the names of other sizes, and their bounds `most`."""
 
     label: str
     target: s.Algorithm

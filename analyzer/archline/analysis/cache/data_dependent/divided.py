@@ -74,8 +74,8 @@ class DivisionCase:
 class DividedAlgorithm:
     """An algorithm with its data-dependent sizes (`measured`), their volume, and its argument words.
 
-    The lines of its arguments, in units of 1/L, are at most `words` + `rest`, and at most L*`words` + `apart`,
-    which is less if each array has few words. Only `words` depends on data-dependent sizes.
+    The lines of its arguments, times L, are at most `words` + `rest`, and at most L*`words` + `apart`, which is
+    less if each array has few words. Only `words` depends on data-dependent sizes.
     """
 
     function: SizeFunction

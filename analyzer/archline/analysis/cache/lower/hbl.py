@@ -240,9 +240,10 @@ def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) 
 
 
 def _hbl_exponents(determined: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
-    """Find exponents of minimal sum, such that those of the accesses that determine a loop sum to at least 1.
+    """Find exponents of minimal sum, one for each access, so that the bound covers all `loops`.
 
-    `determined` has the loops of each access. Returns None if no access determines one of `loops`.
+    For each loop, the exponents of the accesses that determine it sum to at least 1; `determined` has the loops of
+    each access. Returns None if no access determines some loop.
     """
     if not determined:
         return None

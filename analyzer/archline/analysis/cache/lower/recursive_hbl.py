@@ -58,9 +58,9 @@ Place = tuple[Array, int]
 
 @record(eq=False)
 class AccessMap:
-    """The element of `array` that each iteration accesses: by dimension, the coordinate and the offset that sum to it.
+    """The element of `array` that each iteration accesses: by dimension, a coordinate and an offset.
 
-    Dimensions whose subscript is not of this form are left out.
+    The subscript is their sum; dimensions with other subscripts are left out.
     """
 
     array: Array
@@ -78,9 +78,10 @@ class AccessMap:
 
 @record(eq=False)
 class IterationFamily:
-    """Iterations of each call of an algorithm, all with distinct coordinates; `coordinates` is how many each has.
+    """Iterations that each call of an algorithm runs, all with distinct coordinates.
 
-    `body` has their number in the algorithm's sizes, and one exponent for each access map of `maps`.
+    `body` has their number in the algorithm's sizes, and one exponent for each access map of `maps`; `coordinates` is
+    the number of coordinates.
     """
 
     body: IterationSpace
@@ -88,12 +89,12 @@ class IterationFamily:
     coordinates: int
 
     def sees_same_elements(self, other: IterationFamily) -> bool:
-        """Test whether iterations of both families see the same elements by the same coordinates."""
+        """Test whether the iterations of both families access the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
         return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
 
     def joined_with(self, other: IterationFamily) -> IterationFamily:
-        """Add iterations that see the same elements at other coordinates."""
+        """Add the iterations of a family that access the same elements at other coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
     def dimensions_of(self, coordinate: int) -> Iterator[Place]:

@@ -333,7 +333,7 @@ def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
 
 
 def _parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
-    """Test whether two parts of an array share no row; False if they only share no word, None if they may share it."""
+    """Test whether two parts of an array share no row; False if they share no word, None if they may share words."""
     whole_parts = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
     boxes = [
         part.box for view, claim in zip((left, right), whole_parts, strict=True) for part in claimed_part(view, claim)

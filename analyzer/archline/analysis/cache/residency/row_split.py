@@ -84,7 +84,7 @@ class SidePartitioner:
         return None if rule is None else self.cutter.cut(reference, rule)
 
     def _find_loop_side(self, reference: Reference) -> LoopSide | None:
-        """Find the side of the loop that selects rows which has the rows of this side; None if that is unknown."""
+        """Find the part of the row loop's range that selects the rows of this side; None if it is unknown."""
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None

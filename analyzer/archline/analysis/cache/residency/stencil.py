@@ -42,7 +42,10 @@ class RowSweep:
 
 
 def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
-    """Yield residencies of stencils while each loop runs that moves rows; None without a closed form."""
+    """Yield residencies that hold the rows of a stencil while a loop runs, one for each loop that moves rows.
+
+    It is None if there is no closed form.
+    """
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
         return
@@ -108,7 +111,7 @@ def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Refer
 
 
 def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
-    """Test whether the iterations around the row whose entry is in a line are always consecutive."""
+    """Test whether consecutive iterations of the loop around the row access each line of the entry, without a gap."""
     row, entry = references[:2]
     return entry.lines(len(row.chain) - 1).is_sliding_window
 

@@ -137,7 +137,7 @@ class ReachedBoxes:
         return next((bound for bound in proposed if self._is_proved(bound, accessed)), None)
 
     def _propose_bounds(self, accessed: Sequence[Sequence[Poly]], forms: Sequence[Poly]) -> Iterator[Poly]:
-        """Yield sums of `forms` that may bound the accesses of every case, and the same sums at its calls."""
+        """Yield sums of `forms` that may bound the accesses of every case and the sums at its calls, tightest first."""
         parts: list[ConeConstraint] = []
         for case, subscripts in zip(self.cases, accessed, strict=True):
             situation = self.build_situation(case.known)

@@ -127,9 +127,9 @@ def group_by_array(references: Sequence[Reference]) -> list[list[Reference]]:
 
 
 def partition_references(references: Sequence[Reference]) -> Iterator[list[list[Reference]]]:
-    """Yield partitions of the references to one array.
+    """Yield partitions of the references to one array into parts that may be held jointly.
 
-    They are single references, all in one part, equal walks, and equal movement of rows at each depth.
+    Parts are single references, all references, those with one walk, and those whose rows move alike at some depth.
     """
     yield [[reference] for reference in references]
     if len(references) == 1:
@@ -420,9 +420,9 @@ class AllocationPlanner:
         return self.facts.restore(WORDS - LINE * lines)
 
     def unrounded_needs_and_misses(self, plan: AllocationPlan) -> tuple[list[list[Poly]], Poly]:
-        """Bound the needs of a plan in two forms, with and without maxima, and its misses, without rounding to lines.
+        """Bound the needs of a plan, in two forms, and its misses, without rounding to whole lines.
 
-        Raises UnboundedError.
+        The second form of a need is `FactoredProduct.uncapped`. Raises UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
         for region, has_scratch in enumerate(self._uncached_regions(plan.units)):

@@ -259,7 +259,7 @@ RankedRetention = tuple[float, int, Retention]
 
 
 def largest_satisfying(most: int, holds: Callable[[int], bool]) -> int:
-    """Find by bisection the largest n <= `most` that `holds`, which all smaller ones then do; 0 if none does."""
+    """Find the largest n <= `most` for which `holds` is true; 0 if there is none. `holds` is monotone."""
     low = 0
     while low < most:
         middle = (low + most + 1) // 2
@@ -325,7 +325,10 @@ class PlanUpperBound:
     facts: Facts
 
     def at(self, sizes: Mapping[str, int], spare: bool = True) -> int:
-        """Evaluate the bound at sizes, Z and L, with or without `spare` lines; Z >= L. Raises EvaluationError."""
+        """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError.
+
+        With `spare`, spare lines of a plan retain parts of arrays.
+        """
         point = self.point(sizes)
         fitting = list(self.fitting_plans(point))
         if not fitting:

@@ -44,7 +44,7 @@ class RowSweep:
 def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """Yield residencies that hold the rows of a stencil while a loop runs, one for each loop that moves rows.
 
-    It is None if there is no closed form.
+    Those without a closed form are None.
     """
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:

@@ -168,8 +168,8 @@ def test_closed_forms_with_symbols_over_steps() -> None:
 @pytest.mark.parametrize(
     ("text", "domain"),
     [
-        ("T(n) = 4*T(n-2), T(0) = 1", "n even"), ("T(n) = 4*T(n-2), T(1) = 1", "n odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
-        ("T(n) = T(n-1) + n, T(0) = 0", "integers n >= 0"), ("T(n) = T(n-1) + n", "integers n >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
+        ("T(n) = 4*T(n-2), T(0) = 1", "n is even"), ("T(n) = 4*T(n-2), T(1) = 1", "n is odd"), ("T(n) = T(n-3) + n, T(2) = 2", "n = 2 + 3*k"),
+        ("T(n) = T(n-1) + n, T(0) = 0", "n is an integer >= 0"), ("T(n) = T(n-1) + n", "n is an integer >= 1"), ("T(n) = 2*T(n/2) + n, T(3) = 5", "n = 3*2^k"),
         ("T(n) = 3*T(n/3)", "n = 3^k"), ("T(n) = T(2*n/3) + 1", "n = (3/2)^k"), ("T(n) = 3*T(sqrt(n)) + 2, T(4) = 1", "n = 4^(2^k)"),
     ],
 )  # fmt: skip

@@ -238,14 +238,14 @@ def test_a_fact_that_touches_the_leaves_leaves_them_a_regime() -> None:
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        ("Q(n) = 1 when n <= Z; 2*Q(n/2) + n - 1", "the subtraction of 1"),
+        ("Q(n) = 1 when n <= Z; 2*Q(n/2) + n - 1", "1 is subtracted"),
         ("Q(n) = 1 when n <= Z; Q(n - 1) + n", "the size n becomes n - 1"),
         ("Q(n, m) = 1 when n*m <= Z; 2*Q(m, n/2) + 1", "the size n becomes m"),
         ("Q(n, m) = 1 when n*m <= Z; Q(n/2, m) + Q(n, m/2) + 1", "different sizes in one case"),
         ("Q(n, m) = 2*Q(n/2, m) + 1 when n >= m; 2*Q(n, m/2)", "no base case there"),
         ("Q(n, m) = 1 when n <= Z; 2*Q(n, m/2)", "no base case there"),
         ("Q(n) = 1 when n <= Z; n*Q(n/2) + 1", "the number of calls n depends on the sizes"),
-        ("Q(n) = 1 when n <= Z; max(Q(n/2), Q(n/3)) + 1", "the max of calls"),
+        ("Q(n) = 1 when n <= Z; max(Q(n/2), Q(n/3)) + 1", "a maximum of calls"),
         ("Q(n) = 1 when n <= log2(Z); 2*Q(n/2) + 1", "the logarithm in the condition"),
         ("Q(n) = 1 when n <= Z; 2*Q(n/2) + n/log2(n)", "reciprocals of logarithms"),
         ("Q(n) = 1 when n <= Z; 2*Q(n/2) + log2(log2(n))", "the logarithm of a logarithm"),

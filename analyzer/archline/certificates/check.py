@@ -168,7 +168,7 @@ class Differences:
                 return False
 
     def _iterate_minima(self, name: str, because: Data) -> Iterator[Number]:
-        """Iterate over lower bounds of a size: 1, and those that the fact in `because` gives."""
+        """Iterate over lower bounds of a size: 1, and constants from the fact in `because`."""
         yield _ONE
         for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
             single = t.find_single_term(comparison.large)
@@ -176,7 +176,7 @@ class Differences:
                 yield comparison.small[_NOTHING] / single[1]
 
     def _list_coefficients(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
-        """Return the positive coefficients c of those arguments of the function `of` that are c*term."""
+        """Return the positive coefficients c of all arguments c*term of the function `of`."""
         match rule, of:
             case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
                 arguments: tuple[s.Expr, ...] = parts
@@ -363,7 +363,7 @@ class Proofs:
 
 
 def _is_exhaustive(alternatives: Sequence[set[Inequality]], cases: Sequence[Sequence[Inequality]]) -> bool:
-    """Test whether each alternative, one of which holds, includes all that some case assumes."""
+    """Test whether each of the alternatives, as one holds at any point, includes all that some case assumes."""
     return all(any(alternative.issuperset(case) for case in cases) for alternative in alternatives)
 
 

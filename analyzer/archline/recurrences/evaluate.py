@@ -1,4 +1,4 @@
-"""Evaluate recurrences exactly at given sizes by their equations, if the sizes determine the cost."""
+"""Evaluate a recurrence exactly at given sizes by its equations, if the sizes determine the cost."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class FunctionCases:
         return self._find_case(self._compiler.environment(tuple(point.values()))).equation, point
 
     def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
-        """Return the value in terms of calls, of those inside a max the `valid` ones. Raises EvaluationError."""
+        """Return the value in terms of calls; calls inside a max must be `valid`. Raises EvaluationError."""
         if self._has_plain_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:

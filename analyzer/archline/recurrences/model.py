@@ -72,7 +72,7 @@ class SizeFunction:
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The parameters that are sizes and not indices, without those that facts express as powers or multiples."""
+        """The parameters that are sizes, not indices, and that no fact expresses as powers or multiples of others."""
         return tuple(name for name in self.least if name not in self.facts.rewrites)
 
     @cached_property
@@ -184,17 +184,17 @@ Path = Sequence[SizeDecision]
 
 
 def format_case_condition(path: Path) -> str:
-    """Return the condition of a case in a list of cases of which the first that holds applies; empty if it has none.
+    """Return the condition of a case, if the first case whose condition holds applies; empty if it has none.
 
     Cases are in the order in which the body tests their conditions, and cases in which a condition holds come before
-    those in which it fails. So only the conditions that hold in a case are needed: the cases before it exclude those
-    that fail.
+    those in which it fails. So only the conditions that hold in a case are needed: the cases before it exclude the
+    failing ones.
     """
     return format_conjunction(decision.condition for decision in path if decision.taken)
 
 
 def find_case_conditions(path: Path, skipped: Iterable[Path]) -> tuple[s.Expr, ...]:
-    """Return the conditions of a case in a list without the `skipped` cases, of which the first that holds applies."""
+    """Return the conditions of a case if the first case that holds applies, with the `skipped` cases left out."""
     skipped = list(skipped)
     return tuple(
         decision.condition if decision.taken else negate_condition(decision.condition)

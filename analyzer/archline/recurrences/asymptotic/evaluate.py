@@ -29,7 +29,7 @@ from archline.recurrences.asymptotic.problem import EquationCase, RealDefinition
 
 @record
 class CompiledCase:
-    """A compiled case: its condition, the calls in its value, and the value in terms of the values of these calls."""
+    """A compiled case: its condition, the calls in its value, and the value in terms of the calls' values."""
 
     condition: Callable[[Mapping[str, Number]], bool] | None
     calls: tuple[tuple[str, tuple[Code, ...]], ...]

@@ -256,7 +256,7 @@ def _build_answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
 
 
 class _System:
-    """The functions of a problem, and the solutions of those solved so far."""
+    """The functions of a problem, and the solutions found so far."""
 
     def __init__(self, problem: RealRecurrence) -> None:
         self._definitions = {definition.name: definition for definition in problem.definitions}

@@ -183,7 +183,7 @@ def dominates(great: GrowthTerm, small: GrowthTerm) -> bool:
 
 
 def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
-    """Return the terms that no other term dominates, with coefficient 1, those that grow fastest in the size first."""
+    """Return the terms that no other term dominates, with coefficient 1, the fastest in the size first."""
     leading: list[GrowthTerm] = []
     for term in terms:
         if not any(dominates(leader, term) for leader in leading):

@@ -254,7 +254,7 @@ def growth_of_maximum(
 
 
 def collect_contributions(terms: Terms, once: Terms, parts: Parts, p: Constant, log_depth: int) -> list[GrowthTerm]:
-    """Return the contributions to growth of terms that every call adds, and of those that are added `once`."""
+    """Return the contributions to growth of terms that every call adds, and of terms that are added `once`."""
     contributions = [term.with_powers(power(log_depth, p)) for term in once]
     return contributions + [
         compute_contribution(term, p, lambda at: compare_exponent(parts, at), log_depth) for term in terms

@@ -1,4 +1,4 @@
-"""Solve functions of one size that call themselves: the Theta growth, by how the sizes shrink, and the closed form."""
+"""Solve a recursive function of one size: derive the Theta growth, by how the sizes shrink, and the closed form."""
 
 from __future__ import annotations
 
@@ -232,7 +232,7 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
 
 
 def find_common_factor(shares: Iterable[fmpq]) -> fmpq | None:
-    """Return the number of which all 1/share are powers; None if there is none."""
+    """Return the number c such that all 1/share are powers of c; None if there is none."""
     roots = {split_power(1 / share)[0] for share in shares}
     return roots.pop() if len(roots) == 1 else None
 

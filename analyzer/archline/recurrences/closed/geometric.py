@@ -238,7 +238,7 @@ def _add_products(products: Sums, rank: Callable[[Mapping[Factor, Constant]], An
 
 @record
 class ClosedExpression:
-    """A closed form `expr` and the sizes at which it holds (`domain`); `places` are some of these."""
+    """A closed form `expr` and the sizes at which it holds (`domain`); `places` are some such sizes."""
 
     expr: s.Expr
     domain: str

@@ -238,7 +238,7 @@ def _all_sizes(function: SizeFunction) -> Poly:
 
 
 def make_basis(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
-    """Select terms of distinct values, the first MAX_ELEMENTS of them."""
+    """Select at most MAX_ELEMENTS terms, the first ones of distinct values."""
     terms: dict[Poly, BasisTerm] = {}
     for element in elements:
         terms.setdefault(element.value, element)
@@ -251,7 +251,7 @@ def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
 
 
 def _collect_monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[Monomial]:
-    """Collect the products of sizes in the forcing terms and all divisors of these, and the sizes and powers of 2."""
+    """Collect the products of sizes in the forcing terms with all their divisors, the sizes and the powers of 2."""
     monomials: set[Monomial] = {()}
     for value in forcing:
         for monomial in reduce_to_sizes(value, function).terms:

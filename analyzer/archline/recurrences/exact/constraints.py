@@ -82,7 +82,7 @@ def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: F
 def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of terms with max(0, k - c), for functions of a single exponent k that calls split.
 
-    It is 0 at small k; if k >= 2*c, both parts of k are at least c, and their sum of these terms is smaller by c.
+    It is 0 at small k; if k >= 2*c, both parts of k are at least c, and their terms add up to c less than that of k.
     """
     exponents = function.shared_exponents
     inductive = [step for step in steps if step.calls]
@@ -182,7 +182,7 @@ class StepWriter:
         return caller.facts.simplify(ordered)
 
     def facts(self, step: Transition) -> Facts:
-        """Return the facts about the step's symbols, including those that stand for logarithms so far."""
+        """Return the facts about the step's symbols, including the symbols introduced for logarithms so far."""
         return self._find_context(step).facts
 
     def proves(self, step: Transition, margin: Poly) -> bool:

@@ -262,7 +262,7 @@ def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition
 
 
 def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
-    """Find a logarithm of the size plus a number: that which falls most at calls, or least for a lower bound.
+    """Find the logarithm of the size plus a number that falls most at calls, or least for a lower bound.
 
     It is rounded if it falls by integers, as then the proof loses nothing; None if no decrease is proved.
     """

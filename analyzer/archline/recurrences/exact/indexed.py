@@ -121,7 +121,7 @@ def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Pol
 
 
 def find_preserved_forms(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
-    """Return the combinations of forms that every case preserves: their value is the sum of those at the calls."""
+    """Return the combinations of forms that every case preserves: the value is the sum of the values at the calls."""
     rows = [row[:-1] for move in all_moves if move.calls for row in _iterate_identities(move, forms, ZERO)]
     if not rows:
         return []
@@ -252,7 +252,7 @@ class InductiveSearch:
         return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
-        """Return a proved bound made of forms; its proof has a second bound where the invariant holds. None if it fails."""
+        """Return a bound made of forms, whose proof has a second bound where the invariant holds; None if none is found."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
         margins = list(self._iterate_margins(forms, sign, invariant))
         mean = np.zeros(width)
@@ -404,7 +404,7 @@ class _LengthReduction:
         )
 
     def _reduce_call(self, call: a.Applied) -> Poly:
-        """Return a recursive call with the distance of its indices as the argument in place of these."""
+        """Return a recursive call with the distance of its indices as argument."""
         arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
         length = arguments[self._indices.high] - arguments[self._indices.low]
         return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))

@@ -70,7 +70,7 @@ def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
 
 
 def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
-    """Replace the number of leaves of which `part` is the max(0, v - T*2^k), if the value contains it linearly."""
+    """Replace the number of leaves that has the maximum `part`, max(0, v - T*2^k), if the value is linear in it."""
     floor = next(filter(None, map(_halvings_floor, part.argument.atoms())), None)
     if floor is None:
         return value

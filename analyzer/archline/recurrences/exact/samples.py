@@ -128,7 +128,7 @@ def _find_largest_leaf(function: SizeFunction, name: str) -> int:
 def points_of_magnitude(
     function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)
 ) -> Iterator[Point | None]:
-    """Iterate over points in which some sizes are about 2^exponent, for every choice of these; None if not allowed.
+    """Iterate over points for each choice of sizes that are about 2^exponent; None for points that are not allowed.
 
     `others` are the exponents of the remaining sizes, None for the smallest value of a size.
     """

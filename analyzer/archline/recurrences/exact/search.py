@@ -75,7 +75,7 @@ def _find_equal_steps(
 ) -> frozenset[Transition] | None:
     """Return the steps in which the form equals the right-hand side; None if the equation of a case does not hold.
 
-    An equation, the maximum of several steps, holds if the form is at least each step and equal to one of them.
+    An equation, the maximum of several steps, holds if the form is at least each step and equal to one step.
     """
     equal: dict[Equation, bool] = {}
     equal_steps: set[Transition] = set()
@@ -138,7 +138,7 @@ def search_bound(
 ) -> ProvedBound | None:
     """Return the best bound of the function that the searches find; None if all fail.
 
-    `everywhere`: for all sizes, also those that no recursive call has. `target` is the ratio to the function at which a
+    `everywhere`: for all sizes, also if no recursive call has them. `target` is the ratio to the function at which a
     bound of the right growth is near enough.
     """
     side = BoundSide.UPPER if upper else BoundSide.LOWER

@@ -85,8 +85,8 @@ def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: It
 
     At a point x, the sum of c_k*r_k over the rays, log2(2 + w) is up to a constant the greatest log(2 + c_k) of the
     rays on which w grows. For a fixed order of the c_k all sides are linear in the log(2 + c_k), and such an order is
-    spanned by the points whose i greatest c_k are equal and the rest 1: a rival that is as large at each of these
-    points covers the term there.
+    spanned by the points whose i greatest c_k are equal and the rest 1: a rival that is as large at every such
+    point covers the term there.
     """
     if all(power < 0 for _, power in term.logs) and any(not rival.logs for rival in rivals):
         return True
@@ -270,7 +270,7 @@ def _is_group_below(group: Group, terms: Sequence[LogMonomial], region: RayCone)
 
 
 def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone) -> bool:
-    """Test whether the term is proved to be O(the formula): wherever it is not, each group has a member below it."""
+    """Test whether the term is proved to be O(the formula), which fails if each group has a member below it."""
     if any(all(is_covered(term, (member,), region) for member in group) for group in formula):
         return True
     branches = 0

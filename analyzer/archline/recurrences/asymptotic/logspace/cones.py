@@ -213,7 +213,7 @@ class RayCone:
         return self.cut(form).cut(tuple(-x for x in form))
 
     def find_facets(self) -> list[Vector]:
-        """Return the rows that define facets of the cone, which the others do not imply."""
+        """Return the rows that define facets of the cone, which no other rows imply."""
         dimension = compute_rank(self.rays)
         return [
             row

@@ -354,7 +354,7 @@ class _Explanation:
         yield from self._describe_growth()
 
     def _describe_region(self, path: Path) -> str:
-        """Return the comparisons that bound a region, without those that facts imply or that are of one name."""
+        """Return the comparisons of several names that bound a region, except for known facts."""
         names = range(len(self._system.names.all))
         fact_rows = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
         rows = [

@@ -63,7 +63,7 @@ STRICT_MARGIN = 1e-6
 
 
 def read_condition(fact: s.Fact, names: LogNames) -> Alternatives:
-    """Convert a fact to alternatives: it holds where all rows of one of them hold. Raises OutOfReachError."""
+    """Convert a fact to alternatives: it holds where all rows of an alternative hold. Raises OutOfReachError."""
     match fact:
         case s.Binary(op="and", left=left, right=right):
             return _join_alternatives(read_condition(left, names), read_condition(right, names))
@@ -276,7 +276,7 @@ def _build_base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> 
 
 
 def _read_facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
-    """Convert facts, and omit those that cannot be converted: the answer then has to hold at more sizes."""
+    """Convert facts; a fact that cannot be converted is omitted, so that the answer has to hold at more sizes."""
     usable: list[Alternatives] = []
     for fact in facts:
         try:
@@ -314,7 +314,7 @@ class _CaseReader:
         return counts
 
     def _find_greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
-        """Return the calls of the part of a maximum that makes all calls of the others. Raises OutOfReachError."""
+        """Return the calls of a maximum if one part makes all calls of all parts. Raises OutOfReachError."""
         most = max(parts, key=lambda counts: sum((count for count, _ in counts.values()), ZERO))
         if any(text not in most or count > most[text][0] for counts in parts for text, (count, _) in counts.items()):
             raise OutOfReachError("a maximum of calls at different sizes")

@@ -252,7 +252,7 @@ class InductiveSearch:
         return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
-        """Return a bound made of forms, whose proof has a second bound where the invariant holds; None if none is found."""
+        """Return a bound made of forms, proved together with a second one where the invariant holds; else None."""
         sign, width = (1 if upper else -1), len(forms) * (1 if invariant is None else 2)
         margins = list(self._iterate_margins(forms, sign, invariant))
         mean = np.zeros(width)

@@ -371,13 +371,13 @@ class _Explanation:
             for i, name in enumerate(names)
             if segment.motion.direction[i]
         ]
-        turns = " in turn, held at a tie" if len(steps) > 1 else ""
+        turns = " in turn, at a tie of the guards" if len(steps) > 1 else ""
         levels, count = (
             self._printer.monomial(to_integer_vector(segment.length)),
             self._printer.monomial(segment.end_nodes),
         )
-        nodes = "is 1 node" if count == "1" else f"are {count} nodes"
-        return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, at whose end there {nodes}."
+        nodes = "1 node" if count == "1" else f"{count} nodes"
+        return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, with {nodes} at the end."
 
     def _describe_cost(self, cost: CostTerm) -> str:
         source, term = self._printer.term(cost.source), self._printer.term(cost.term)
@@ -390,7 +390,7 @@ class _Explanation:
         sizes = [
             f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
         ]
-        return f"Leaves: {self._printer.monomial(path.nodes)} of {', '.join(sizes)}."
+        return f"Leaves: {self._printer.monomial(path.nodes)} with {', '.join(sizes)}."
 
     def _describe_growth(self) -> Iterator[str]:
         formula = format_expression(self._printer.formula(self._parts[-1].formula))
@@ -428,7 +428,7 @@ def solve_multi(problem: RealRecurrence) -> Answer:
 
 def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = Printer(system.names.all)
-    checked = f"The values of the recurrence at {count} sizes of several magnitudes agree."
+    checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
     orders = [printer.formula(part.formula) for part in parts]
     shown = (
         Growth(order, order, where=_find_conditions(system, part, parts))

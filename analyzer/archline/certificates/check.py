@@ -175,13 +175,13 @@ class Differences:
             if single is not None and single[0] == t.read({name: "1"}) and _NOTHING in comparison.small:
                 yield comparison.small[_NOTHING] / single[1]
 
-    def _list_coefficients(self, rule: str, of: s.Expr, term: t.Term) -> list[Number]:
-        """Return the positive coefficients c of all arguments c*term of the function `of`."""
-        match rule, of:
+    def _list_coefficients(self, rule: str, call: s.Expr, term: t.Term) -> list[Number]:
+        """Return the positive coefficients c of all arguments c*term of a function `call`."""
+        match rule, call:
             case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
                 arguments: tuple[s.Expr, ...] = parts
             case "floor", s.Binary(op="//"):
-                arguments = (t.make_quotient(of),)
+                arguments = (t.make_quotient(call),)
             case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.nonnegative(left):
                 arguments = (left, right)
             case _:
@@ -319,18 +319,18 @@ class Proofs:
         self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial
     ) -> bool:
         """Test whether a rule proves an inequality of logarithms; `shown` is at least a positive constant."""
-        of, by = fm.find_log_argument(small), read(because.get("power", "0"))
-        if of is None:
+        argument, by = fm.find_log_argument(small), read(because.get("power", "0"))
+        if argument is None:
             return False
         match rule:
             case "log below power":
-                return by.sign > 0 and large == of**by and shown == of
+                return by.sign > 0 and large == argument**by and shown == argument
             case "log of bounded":
-                return large == fm.ONE and shown == of**_INVERSE
+                return large == fm.ONE and shown == argument**_INVERSE
             case _:
                 pass
         above = fm.find_log_argument(large)
-        return above is not None and by.sign >= 0 and shown == above**by * of**_INVERSE
+        return above is not None and by.sign >= 0 and shown == above**by * argument**_INVERSE
 
     # Facts and cases
     def _bound_fact(self, index: int) -> list[tuple[Form, Form]]:

@@ -138,8 +138,8 @@ def _select_extreme(function: str, values: list[Value]) -> Value:
     if len(rational) == len(values):
         return max(rational) if function == "max" else min(rational)
     result, *rest = map(convert_to_ball, values)
-    for ball_ in rest:
-        result = result.max(ball_) if function == "max" else result.min(ball_)
+    for ball in rest:
+        result = result.max(ball) if function == "max" else result.min(ball)
     return result
 
 

@@ -39,8 +39,8 @@ class Monomial:
         total = dict(self.powers)
         for atom, times in other.powers:
             total[atom] = total[atom] + times if atom in total else times
-        powers_ = (pair for pair in total.items() if not pair[1].is_zero)
-        return Monomial(tuple(sorted(powers_, key=lambda pair: pair[0].text)))
+        nonzero_powers = (pair for pair in total.items() if not pair[1].is_zero)
+        return Monomial(tuple(sorted(nonzero_powers, key=lambda pair: pair[0].text)))
 
     def __pow__(self, by: Number) -> Monomial:
         return Monomial() if by.is_zero else Monomial(tuple((atom, times * by) for atom, times in self.powers))
@@ -108,12 +108,12 @@ def _remove_redundant(clauses: set[Clause]) -> Form:
 
 # Logarithms
 def make_size(name: str) -> Monomial:
-    """Return a size as a monomial."""
+    """Make the monomial of a size."""
     return make_monomial(Atom(name))
 
 
 def make_exponential(name: str) -> Monomial:
-    """Return 2^size as a monomial."""
+    """Make the monomial 2^size."""
     return make_monomial(Atom(f"2^{name}", exponent=make_size(name)))
 
 
@@ -139,8 +139,8 @@ def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
     )
 
 
-def _is_size(of: Monomial) -> bool:
-    return len(of.powers) == 1 and str(of).isidentifier()
+def _is_size(monomial: Monomial) -> bool:
+    return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
 
 def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
@@ -168,13 +168,13 @@ def _is_growing(powers: Mapping[int, Number]) -> bool:
     return powers[min(powers)].sign > 0
 
 
-def _find_depth_powers(of: Monomial) -> dict[str, dict[int, Number]] | None:
+def _find_depth_powers(monomial: Monomial) -> dict[str, dict[int, Number]] | None:
     """Return for each size n its exponents in a monomial, by depth: 2^n (-1), n (0), log2(n) (1) and so on.
 
     None if there is another atom.
     """
     powers: dict[str, dict[int, Number]] = {}
-    for atom, by in of.powers:
+    for atom, by in monomial.powers:
         depth = 0
         while atom.of is not None and len(atom.of.powers) == 1:
             depth, atom = depth + 1, atom.of.powers[0][0]
@@ -201,7 +201,7 @@ def find_log_argument(log: Monomial) -> Monomial | None:
 
 
 def make_monomial(atom: Atom) -> Monomial:
-    """Return an atom as a monomial."""
+    """Make the monomial of an atom."""
     return Monomial(((atom, make_rational(1)),))
 
 
@@ -218,18 +218,18 @@ def lower_log(bound: Form) -> Form:
     return _remove_redundant({frozenset(log for factor in clause for log in expand_log(factor)) for clause in bound})
 
 
-def expand_log(of: Monomial) -> list[Monomial]:
-    """Return monomials whose maximum is log2(2 + w) up to constant factors, for the monomial w (`of`)."""
-    if not of.powers or all(by.sign < 0 for _, by in of.powers):
+def expand_log(monomial: Monomial) -> list[Monomial]:
+    """Return monomials whose maximum is log2(2 + w) up to constant factors, for a monomial w."""
+    if not monomial.powers or all(by.sign < 0 for _, by in monomial.powers):
         return [ONE]
-    if of.at_least_one:
-        return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in of.powers]
-    first = of.powers[0][1]
-    return [_make_log(of ** (make_rational(1) / (first if first.sign > 0 else -first)))]
+    if monomial.at_least_one:
+        return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in monomial.powers]
+    first = monomial.powers[0][1]
+    return [_make_log(monomial ** (make_rational(1) / (first if first.sign > 0 else -first)))]
 
 
-def _make_log(of: Monomial) -> Monomial:
-    return make_monomial(Atom(f"log2({of})", of))
+def _make_log(argument: Monomial) -> Monomial:
+    return make_monomial(Atom(f"log2({argument})", argument))
 
 
 def _format_exponent(by: Number) -> str:

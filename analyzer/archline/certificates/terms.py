@@ -96,8 +96,8 @@ def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> 
         whole = by.fraction
         if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
             raise RejectedError("the power of a factor with a minimum is not a small natural number")
-        sum_ = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
-        result = reduce(multiply_sums, [sum_] * int(whole), result)
+        shifted = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
+        result = reduce(multiply_sums, [shifted] * int(whole), result)
     return result
 
 
@@ -123,9 +123,9 @@ def expand(expr: s.Expr) -> Sum:
         case s.Binary(op="^", left=left, right=right) if not s.names(right):
             return _expand_power(left, evaluate_constant(right))
         case s.Binary(op="^", left=left, right=right) if not s.names(left) and (
-            found := _expand_exponential(left, right)
+            expanded := _expand_exponential(left, right)
         ):
-            return found
+            return expanded
         case s.Call(function="sqrt", arguments=(inner,)):
             return _expand_power(inner, HALF)
         case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):

@@ -189,7 +189,7 @@ class ValueTable:
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
                 frame = self._find_cases(place[0]).frame(
-                    place[1], lambda place_: self._find_cases(place_[0]).is_valid(place_[1])
+                    place[1], lambda called: self._find_cases(called[0]).is_valid(called[1])
                 )
                 missing = frame.missing(values)
                 if missing:

@@ -36,7 +36,7 @@ class TermReader:
         self._size = size
 
     def read(self, expr: s.Expr) -> Terms:
-        """Return an expression as a sum of terms. Raises OutOfReachError."""
+        """Convert an expression to a sum of terms. Raises OutOfReachError."""
         read_terms: list[GrowthTerm] = []
         for product, coefficient in expand(expr).items():
             rational = coefficient.is_rational
@@ -47,7 +47,7 @@ class TermReader:
         return collect_terms(read_terms)
 
     def _read_power(self, base: s.Expr, exponent: Constant) -> Terms:
-        """Return a power of an expression that is not itself a product of powers."""
+        """Convert base^exponent to a sum of terms; the base is not a product of powers."""
         match base:
             case s.Name(id=name) if name == self._size:
                 return (GrowthTerm(fmpq(1), power(0, exponent)),)

@@ -205,12 +205,12 @@ class OneSidedRecurrence:
         Each case must cost at least 1 itself or make a call at such a size, to which the induction applies.
         """
         size = self.size
-        open_ = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
-        leaves = [step.facts.bounds[size].most for step in open_ if not step.calls]
+        unproved_steps = [step for step in self._steps if not step.facts.nonnegative(step.forcing - 1)]
+        leaves = [step.facts.bounds[size].most for step in unproved_steps if not step.calls]
         if None in leaves:
             return None
-        start = max([self._function.least[size], 1, *(size_ + 1 for size_ in leaves if size_ is not None)])
-        return start if all(self._calls_itself_from(step, start) for step in open_ if step.calls) else None
+        start = max([self._function.least[size], 1, *(limit + 1 for limit in leaves if limit is not None)])
+        return start if all(self._calls_itself_from(step, start) for step in unproved_steps if step.calls) else None
 
     def _calls_itself_from(self, step: Transition, least: int) -> bool:
         """Test whether a step at a size of at least `least` costs >= 0 and makes a call at such a size."""

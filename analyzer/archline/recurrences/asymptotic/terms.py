@@ -15,12 +15,12 @@ _ZERO = fmpq(0)
 _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 
-def log_ratio(of: fmpq, to: fmpq) -> Constant:
-    """Return log(of)/log(to) for positive rationals, where `to` is not 1."""
-    (of, up), (to, down) = split_power(of), split_power(to)
-    if of == to:
+def log_ratio(value: fmpq, base: fmpq) -> Constant:
+    """Return the logarithm of a positive rational to a positive rational base other than 1."""
+    (value, up), (base, down) = split_power(value), split_power(base)
+    if value == base:
         return Constant(fmpq(up, down))
-    return (Constant(of).log2() / Constant(to).log2()).scaled(fmpq(up, down))
+    return (Constant(value).log2() / Constant(base).log2()).scaled(fmpq(up, down))
 
 
 def split_power(value: fmpq) -> tuple[fmpq, int]:
@@ -104,7 +104,7 @@ class GrowthTerm:
         coefficient, exact = _coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
             coefficient,
-            trim_powers(exponent_.scaled(exponent) for exponent_ in self.powers),
+            trim_powers(own_exponent.scaled(exponent) for own_exponent in self.powers),
             tuple((name, power * exponent) for name, power in self.symbols) if exponent else (),
             self.exact and exact,
         )
@@ -198,19 +198,19 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     A positive term covers a negative one if it grows at least as fast and a share of its coefficient suffices at
     `least`. The shares of a positive term add up to at most its coefficient.
     """
-    great = [term for term in terms if term.coefficient > 0 and term.exact]
-    room = [term.coefficient for term in great]
+    positive_terms = [term for term in terms if term.coefficient > 0 and term.exact]
+    remaining = [term.coefficient for term in positive_terms]
     for term in terms:
         if term.coefficient > 0:
             continue
         if not term.exact or least <= 0:
             return False
         needed = -term.coefficient
-        for at, term_ in enumerate(great):
-            ratio = _ratio_bound(term, term_, least) if needed else None
+        for index, positive_term in enumerate(positive_terms):
+            ratio = _ratio_bound(term, positive_term, least) if needed else None
             if ratio is not None:
-                share = min(needed, room[at] / ratio)
-                needed, room[at] = needed - share, room[at] - share * ratio
+                share = min(needed, remaining[index] / ratio)
+                needed, remaining[index] = needed - share, remaining[index] - share * ratio
         if needed:
             return False
     return True

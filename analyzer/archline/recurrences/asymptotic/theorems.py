@@ -109,25 +109,25 @@ def _by_common_share(parts: Parts) -> Constant | None:
     return log_of_greatest_root(characteristic_polynomial(calls), common)
 
 
-def find_greatest_root(of: fmpq_poly) -> arb:
+def find_greatest_root(polynomial: fmpq_poly) -> arb:
     """Return the root with the greatest real part, at flint's current precision.
 
     For a characteristic polynomial of numbers of calls it is real and simple (Perron, Frobenius).
     """
-    roots: Any = _clear_denominators(of).complex_roots()
+    roots: Any = _clear_denominators(polynomial).complex_roots()
     greatest: arb = max((root.real for root, _ in roots), key=lambda centre: float(centre.mid()))
     return greatest
 
 
-def log_of_greatest_root(of: fmpq_poly, base: fmpq) -> Constant:
+def log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
     """Return the logarithm to `base` of the greatest root, exact if a rational root is in the enclosure of the root."""
-    near = find_greatest_root(of)
-    rational = next((root for root in rational_roots(of) if near.contains(arb(root))), None)
+    near = find_greatest_root(polynomial)
+    rational = next((root for root in rational_roots(polynomial) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
     def enclose_logarithm() -> arb:
-        return find_greatest_root(of).log() / arb(base).log()
+        return find_greatest_root(polynomial).log() / arb(base).log()
 
     return enclosed_constant(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
@@ -323,26 +323,26 @@ def characteristic_polynomial(calls: Strides) -> fmpq_poly:
     return fmpq_poly(coefficients)
 
 
-def factor_polynomial(of: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
+def factor_polynomial(polynomial: fmpq_poly) -> list[tuple[fmpz_poly, int]]:
     """Return the factors of a polynomial over the integers, each with its multiplicity."""
-    factors: list[tuple[fmpz_poly, int]] = _clear_denominators(of).factor()[1]
+    factors: list[tuple[fmpz_poly, int]] = _clear_denominators(polynomial).factor()[1]
     return factors
 
 
-def _clear_denominators(of: fmpq_poly) -> fmpz_poly:
-    return (of * of.denom()).numer()
+def _clear_denominators(polynomial: fmpq_poly) -> fmpz_poly:
+    return (polynomial * polynomial.denom()).numer()
 
 
-def rational_roots(of: fmpq_poly) -> Iterator[fmpq]:
+def rational_roots(polynomial: fmpq_poly) -> Iterator[fmpq]:
     """Iterate over the rational roots of a polynomial, each once."""
-    return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(of) if factor.degree() == 1)
+    return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(polynomial) if factor.degree() == 1)
 
 
 def find_positive_root(calls: Strides) -> s.Expr:
     """Return the positive root of the characteristic polynomial, exact if of degree 1 or 2. Raises OutOfReachError."""
-    whole = characteristic_polynomial(calls)
-    root = find_greatest_root(whole)
-    for factor, _ in factor_polynomial(whole):
+    polynomial = characteristic_polynomial(calls)
+    root = find_greatest_root(polynomial)
+    for factor, _ in factor_polynomial(polynomial):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
             continue
         c, b, *rest = (int(coefficient) for coefficient in factor)

@@ -90,14 +90,14 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
     p = spectrum.exponent
     branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
-    terms_ = [term.with_powers(power(0, p)) for term in bases.growing]
-    terms_ += [compute_contribution(term, p, spectrum.excess) for term in terms]
-    if not terms_:
+    contributions = [term.with_powers(power(0, p)) for term in bases.growing]
+    contributions += [compute_contribution(term, p, spectrum.excess) for term in terms]
+    if not contributions:
         raise OutOfReachError(NOTHING_GROWS)
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
-        leading_terms(terms_),
+        leading_terms(contributions),
         exponent=p,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
         gap=find_gap((term.power for term in terms), p),

@@ -212,7 +212,7 @@ def _find_depth(function: SizeFunction, leaves: Sequence[Equation], steps: Seque
             end = _find_pinned_value(leaf, name)
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
-            if all(step_.factors.get(name_) == 1 for step_ in steps for name_ in end.names):
+            if all(other_step.factors.get(end_name) == 1 for other_step in steps for end_name in end.names):
                 return Depth(name, end, int(factor.q))
     return None
 
@@ -395,8 +395,8 @@ class _FormSearch:
         facts = Facts()
         for name in self._function.parameters:
             bounds = equation.facts.bounds.get(name)
-            minimum_ = None if bounds is None else bounds.least
-            minima = [minimum for minimum in (minimum_, self._function.least.get(name)) if minimum is not None]
+            case_minimum = None if bounds is None else bounds.least
+            minima = [minimum for minimum in (case_minimum, self._function.least.get(name)) if minimum is not None]
             facts = facts.with_symbol(name, (Poly.constant(max(minima)),) if minima else ())
         return facts.with_symbol(LEVEL, (Poly.constant(levels),))
 

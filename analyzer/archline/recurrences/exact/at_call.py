@@ -61,8 +61,8 @@ def replace_halvings(value: Poly, facts: Facts) -> Poly:
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], there: Facts) -> Poly:
-    """Return a lower bound of a value at the sizes of a call from another function, whose facts are `there`.
+def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], caller_facts: Facts) -> Poly:
+    """Return a lower bound of a value at the sizes of a call from another function, under `caller_facts`.
 
     If an argument is about half of a size or more, its number of halvings is at least that of the size less 1; for
     other arguments a lower bound by logarithms replaces it.
@@ -70,7 +70,9 @@ def bound_at_foreign_call(value: Poly, facts: Facts, sizes: Mapping[str, Poly], 
     halvings_of = dict(_iterate_rising_halvings(value, facts))
     names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_of)}
     bounds = {
-        names[atom]: _bound_halvings_of_part(there.simplify(floor.argument.substitute(sizes)), floor.modulus, there)
+        names[atom]: _bound_halvings_of_part(
+            caller_facts.simplify(floor.argument.substitute(sizes)), floor.modulus, caller_facts
+        )
         for atom, floor in halvings_of.items()
     }
     symbols = {atom: Poly.symbol(name) for atom, name in names.items()}
@@ -238,8 +240,8 @@ class CallContext(LogarithmOrder):
             if not self.facts.nonnegative(argument - 1):
                 raise NotComparableError
             lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
-            if (maximum_ := self._most(argument)) is not None:
-                upper.append(Poly.constant(maximum_))
+            if (maximum := self._most(argument)) is not None:
+                upper.append(Poly.constant(maximum))
             self._add_ordered(atom, lower, upper)
         return Poly.symbol(symbol_name(atom))
 

@@ -91,18 +91,18 @@ def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
     measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised))
-    open_: list[Call] = [(equation.facts, given) for equation, given in function.own_calls]
-    while open_:
+    pending: list[Call] = [(equation.facts, arguments) for equation, arguments in function.own_calls]
+    while pending:
         for measure in measures:
             # Find a measure that decreases in some calls and does not increase in any.
-            rest = [call for call in open_ if not _decreases_in_call(measure, call)]
-            if len(rest) < len(open_) and all(
-                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in open_
+            rest = [call for call in pending if not _decreases_in_call(measure, call)]
+            if len(rest) < len(pending) and all(
+                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in pending
             ):
                 break
         else:
             return False
-        open_ = rest
+        pending = rest
     return True
 
 
@@ -193,10 +193,10 @@ def _bound_argument_below(argument: Poly, facts: Facts) -> int | None:
     return None if low is None else int((low + limit).floor())
 
 
-def resolve_maxima_at_call(found: Poly, given: Mapping[str, Poly], facts: Facts) -> Poly | None:
-    """Return the bound `found` at the arguments `given` of a call if the facts decide all maxima in it; else None."""
+def resolve_maxima_at_call(bound: Poly, arguments: Mapping[str, Poly], facts: Facts) -> Poly | None:
+    """Return a bound at the arguments of a call if the facts decide all maxima in it; else None."""
     try:
-        value = CallContext(facts, ()).at(found, given)
+        value = CallContext(facts, ()).at(bound, arguments)
     except NotComparableError:
         return None
     return None if any(isinstance(atom, a.PositivePart) for atom in value.atoms()) else value

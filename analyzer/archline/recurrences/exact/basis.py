@@ -415,7 +415,7 @@ def _express_power(power: Power) -> Poly:
 def _is_preserved_by_calls(function: SizeFunction, power: Power) -> bool:
     """Test whether every recursive call has the same power of 2 as its caller."""
     size = function.facts.rewritten(power.name)
-    return all(given[power.name] == size for _, given in function.own_calls)
+    return all(arguments[power.name] == size for _, arguments in function.own_calls)
 
 
 def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
@@ -424,5 +424,5 @@ def _data_independent_sizes(function: SizeFunction) -> list[Poly]:
     return [
         Poly.symbol(name)
         for name in function.sizes
-        if all(given[name].names.isdisjoint(data) for _, given in function.own_calls)
+        if all(arguments[name].names.isdisjoint(data) for _, arguments in function.own_calls)
     ]

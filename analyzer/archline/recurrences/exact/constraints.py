@@ -294,7 +294,7 @@ class InductionProblem:
         return estimate_size
 
     def forcings(self) -> tuple[list[Poly], list[Poly]]:
-        """Return the forcing terms of recursive cases, and those of base cases."""
+        """Return the forcings of recursive steps, and those of base cases."""
         inner = [step.forcing for step in self.steps if step.calls]
         return inner, [step.forcing for step in self.steps if not step.calls]
 
@@ -342,10 +342,10 @@ class InductionProblem:
                 samples.points_of_magnitude(self.function, exponent, (None, 0, exponent // 2) if is_uneven else (None,))
                 for exponent in exponents
             )
-            for ends_ in zip(*far_points, strict=True):
+            for ends in zip(*far_points, strict=True):
                 # If the near end has no value, evaluation took long there, and would at the other end.
-                if (far := self._evaluate_with_point(ends_[0])) is not None and (
-                    farther := self._evaluate_with_point(ends_[1])
+                if (far := self._evaluate_with_point(ends[0])) is not None and (
+                    farther := self._evaluate_with_point(ends[1])
                 ) is not None:
                     pairs.append((far, farther))
         return pairs
@@ -427,16 +427,16 @@ class InductionProblem:
         """All far points with the value of the function; none if values are unknown."""
         return [value_at_point for pair in self.directions for value_at_point in pair]
 
-    def _compute_factor(self, there: Ratio, real: Fraction) -> Ratio:
+    def _compute_factor(self, bound_ratio: Ratio, value: Fraction) -> Ratio:
         """Return the factor between the value of a bound and that of the function, 1 added to both: at least 1."""
-        number, below = there
-        unit = real.denominator
-        above, function_above = number + below, real.numerator + unit
+        number, below = bound_ratio
+        denominator = value.denominator
+        above, function_above = number + below, value.numerator + denominator
         if self.upper:
-            return above * unit, below * function_above
+            return above * denominator, below * function_above
         if 4 * above < below:
             above, below = 1, 4
-        return function_above * below, unit * above
+        return function_above * below, denominator * above
 
 
 def _is_steady(far: Ratio, farther: Ratio) -> bool:
@@ -472,6 +472,6 @@ class InductionProof:
 
     @staticmethod
     def of(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
-        """Return the proof that a search found."""
+        """Convert the bound that a search found to a proof."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

@@ -62,19 +62,19 @@ class _RecurrenceWriter:
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
-    def case(self, least: Equation, most: Equation, own: set[str]) -> Case:
-        low, high = (self._write_cost(equation.value, own, equation.facts) for equation in (least, most))
+    def case(self, least: Equation, most: Equation, functions: set[str]) -> Case:
+        low, high = (self._write_cost(equation.value, functions, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
         data = tuple(self._write_range(name, least.facts) for name in names)
         return Case(format_case_condition(least.decisions), low, high, least.recursive or most.recursive, data)
 
-    def _write_cost(self, value: Poly, own: set[str], facts: Facts) -> Poly:
+    def _write_cost(self, value: Poly, functions: set[str], facts: Facts) -> Poly:
         """Convert the cost of a body in terms of bodies to the cost of a call in terms of calls."""
-        called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, own)) - self.more)
+        called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, functions)) - self.more)
         return self._write_value(called + self.more, facts)
 
-    def _write_call(self, call: a.Applied, own: set[str]) -> a.Applied:
-        if call.function in own:
+    def _write_call(self, call: a.Applied, functions: set[str]) -> a.Applied:
+        if call.function in functions:
             return a.Applied(self.letter, call.arguments)
         *_, algorithm = call.function.split(" of ")
         letter = f"{self.letter}_{algorithm}"
@@ -172,8 +172,11 @@ def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict
         pair = (facts.bounds[name] for facts in (step.equation.facts, step.facts))
         before, (low, high) = ((bounds.least, bounds.most) for bounds in pair)
         if (low, high) != before:
-            meet = low == high
-            restricted[name] = low if meet or low != before[0] else None, high if meet or high != before[1] else None
+            are_equal = low == high
+            restricted[name] = (
+                low if are_equal or low != before[0] else None,
+                high if are_equal or high != before[1] else None,
+            )
     return restricted
 
 

@@ -194,7 +194,7 @@ def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[Bas
     """Iterate over products of the logarithms of n and of min(n, m), which is min(log(n), log(m)) in proofs."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
-    for other_size in (Poly.symbol(name_) for name_ in function.sizes if name_ != name):
+    for other_size in (Poly.symbol(other_name) for other_name in function.sizes if other_name != name):
         limit, compared = a.ceil_log2(a.minimum(size, other_size)), a.minimum(log, a.ceil_log2(other_size))
         yield BasisTerm(limit, inner=ProofTerm(compared))
         yield BasisTerm(log * limit, inner=ProofTerm(log * compared))

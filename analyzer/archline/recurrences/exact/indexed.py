@@ -346,12 +346,12 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
     """Return the function in terms of the distance of its two indices; unchanged if the indices matter otherwise."""
     indices = [name for name in function.parameters if name not in function.least]
     used = {*function.parameters, *(name for equation in function.equations for name in equation.facts.bounds)}
-    range_ = find_index_range(indices, function.facts, used)
+    index_range = find_index_range(indices, function.facts, used)
     try:
         return (
             LengthRecurrence(function)
-            if range_ is None
-            else LengthRecurrence(_LengthReduction(function, range_).reduced(), range_)
+            if index_range is None
+            else LengthRecurrence(_LengthReduction(function, index_range).reduced(), index_range)
         )
     except _IndexMattersError:
         return LengthRecurrence(function)

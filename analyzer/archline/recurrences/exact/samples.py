@@ -137,12 +137,12 @@ def points_of_magnitude(
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_CHOSEN or exponent not in choice:
             continue
-        asked = {
+        requested = {
             name: function.least.get(name, 1) if scale is None else 2**scale + 3
             for name, scale in zip(names, choice, strict=True)
         }
-        sizes = search.nearest(asked)
-        is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in asked.items())
+        sizes = search.nearest(requested)
+        is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in requested.items())
         try:
             yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and is_near else None
         except EvaluationError:
@@ -161,9 +161,9 @@ def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         # If all sizes are just above those of leaves, bounds of leaves matter most.
         for values in (tuple(values_of_size[-1] for values_of_size in ends), *corners):
             yield dict(zip(names, values, strict=True))
-    for turn in range(NUM_DRAWS):
+    for index in range(NUM_DRAWS):
         same = random.randrange(3) == 0
-        scale = scales[turn % len(scales)]
+        scale = scales[index % len(scales)]
         value = 1 + random.randrange(scale)
         limits = 3, 20, scale
         yield {
@@ -186,14 +186,14 @@ def _find_small_values(function: SizeFunction, name: str, every: int | None) -> 
     """Return the smallest values of a size, and those at the constant bounds of cases."""
     if every is not None:
         return tuple(2 ** (every * k) for k in range(7))
-    minimum_ = function.least.get(name, -2)
-    values = {minimum_ + offset for offset in (0, 1, 2)}
+    minimum = function.least.get(name, -2)
+    values = {minimum + offset for offset in (0, 1, 2)}
     for equation in function.equations:
         bounds = equation.facts.bounds.get(name)
         for bound in (*bounds.lower, *bounds.upper) if bounds else ():
             if bound.is_constant and bound.constant_term <= MAX_CORNER:
                 values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
-    return tuple(sorted(value for value in values if value >= minimum_))
+    return tuple(sorted(value for value in values if value >= minimum))
 
 
 def with_least_data(names: Sequence[str], facts: Facts, point: Point) -> Point:

@@ -139,7 +139,7 @@ ElementValues = Sequence[Sequence[Number]]
 
 
 class Synthesis:
-    """The search for the bounds of one function."""
+    """Searches for bounds of one function with proofs, by one linear program for each set of basis terms."""
 
     def __init__(self, context: InductionProblem, capped: bool = True) -> None:
         self._context = context
@@ -303,8 +303,10 @@ class Synthesis:
             for terms in self._plain_sets
             if all(isinstance(x, Symbol) for term in terms for x in term.value.atoms())
         )
-        able = next((elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None)
-        bound = None if able is None else self._try_within_limits(self._context.written(able))
+        matching = next(
+            (elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None
+        )
+        bound = None if matching is None else self._try_within_limits(self._context.written(matching))
         near = bound is not None and bound.steady and bound.far <= MAX_PRODUCT_FACTOR and bound.near <= GOOD_FACTOR
         return bound if near else None
 
@@ -370,17 +372,17 @@ class Synthesis:
         self,
         parts: Sequence[ConeConstraint],
         element_values: ElementValues,
-        asked: tuple[Goal, Sequence[int]],
-        most: int,
+        goal_and_signs: tuple[Goal, Sequence[int]],
+        max_left_out: int,
     ) -> Proposal | None:
         """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound."""
-        goal, signs = asked
+        goal, signs = goal_and_signs
         if self._context.directions:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(element_values)]))
-            proposal = propose_coefficients(parts, steady, signs, most)
+            proposal = propose_coefficients(parts, steady, signs, max_left_out)
             if proposal is not None and proposal.factor <= ACCEPTED_FACTOR:
                 return proposal
-        return propose_coefficients(parts, goal, signs, most)
+        return propose_coefficients(parts, goal, signs, max_left_out)
 
     def _is_proved(
         self, parts: list[tuple[ConeConstraint, Array]], elements: Sequence[BasisTerm], coefficients: Coefficients

@@ -92,7 +92,7 @@ def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Po
         # One value is enough: the tightest, if they can be ranked.
         ranked = sorted(part_values, key=lambda values: prefer(values[0]))
         return ranked[0] if upper else ranked[-1]
-    return [value_ for values in part_values for value_ in values]
+    return [needed for values in part_values for needed in values]
 
 
 def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:

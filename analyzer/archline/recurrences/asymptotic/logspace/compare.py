@@ -98,10 +98,12 @@ def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: It
     powers = [{forms.index(form): power for form, power in monomial.logs} for monomial in (term, *rivals)]
 
     @cache
-    def can_cover(grown: frozenset[int], still: frozenset[frozenset[int]], able: tuple[int, ...]) -> bool:
+    def can_cover(grown: frozenset[int], pending: frozenset[frozenset[int]], candidates: tuple[int, ...]) -> bool:
         values = [sum((p for i, p in form_powers.items() if i in grown), ZERO) for form_powers in powers]
-        able = tuple(j for j in able if values[j] >= values[0])
-        return bool(able) and all(can_cover(grown | pattern, still - {pattern}, able) for pattern in still)
+        candidates = tuple(j for j in candidates if values[j] >= values[0])
+        return bool(candidates) and all(
+            can_cover(grown | pattern, pending - {pattern}, candidates) for pattern in pending
+        )
 
     return can_cover(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
@@ -331,16 +333,16 @@ class Printer:
             above, below = self._list_factors(term)
             key = (*below, *filter(_is_logarithm, above)) if below else ()
             groups.setdefault(tuple(map(format_expression, key)), []).append((above, below))
-        shown = []
+        summands = []
         for members in groups.values():
             (first, below), *more = members
             if not more or not below:
-                shown += [b.divide_products(*member) for member in members]
+                summands += [b.divide_products(*member) for member in members]
                 continue
             logs = list(filter(_is_logarithm, first))
             inner = [b.product([x for x in above if not _is_logarithm(x)]) for above, _ in members]
-            shown.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
-        return b.sum_terms((False, term_) for term_ in shown)
+            summands.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
+        return b.sum_terms((False, summand) for summand in summands)
 
     def formula(self, formula: Formula) -> s.Expr:
         """Return the tree of the sum of the groups' minima."""

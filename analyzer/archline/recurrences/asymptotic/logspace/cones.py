@@ -150,17 +150,17 @@ def compute_rank(vectors: Sequence[Vector]) -> int:
 
 def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
     """Return the reduced echelon form, without zero rows."""
-    rows, done = list(vectors), 0
+    rows, rank = list(vectors), 0
     for column in range(len(rows[0]) if rows else 0):
-        pivot = next((i for i in range(done, len(rows)) if sign(rows[i][column])), None)
+        pivot = next((i for i in range(rank, len(rows)) if sign(rows[i][column])), None)
         if pivot is None:
             continue
-        rows[done], rows[pivot] = rows[pivot], rows[done]
-        lead = rows[done][column]
-        rows[done] = tuple(x / lead for x in rows[done])
-        rows = [row if i == done else add_scaled(row, rows[done], -row[column]) for i, row in enumerate(rows)]
-        done += 1
-    return rows[:done]
+        rows[rank], rows[pivot] = rows[pivot], rows[rank]
+        lead = rows[rank][column]
+        rows[rank] = tuple(x / lead for x in rows[rank])
+        rows = [row if i == rank else add_scaled(row, rows[rank], -row[column]) for i, row in enumerate(rows)]
+        rank += 1
+    return rows[:rank]
 
 
 @record
@@ -301,9 +301,9 @@ def logs_of(form: Vector, power: fmpq) -> LogMonomial:
 def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
     """Convert a form in the current logarithms, which are `state`, to a form in the root's."""
     total: Vector = (ZERO,) * len(state[0])
-    for factor, logarithm_ in zip(form, state, strict=True):
+    for factor, logarithm in zip(form, state, strict=True):
         if factor:
-            total = add_scaled(total, logarithm_, factor)
+            total = add_scaled(total, logarithm, factor)
     return total
 
 
@@ -337,11 +337,11 @@ class LogNames:
 
     @property
     def one(self) -> LogMonomial:
-        """The constant term."""
+        """The term 1."""
         return LogMonomial((ZERO,) * len(self.all))
 
     def raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
-        """Return a power of a base that is not a product of powers. Raises OutOfReachError."""
+        """Convert base^exponent to a sum of terms; the base is not a product of powers. Raises OutOfReachError."""
         match base:
             case s.Name(id=name) if name in self.all:
                 terms: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == label) for label in self.all)),)

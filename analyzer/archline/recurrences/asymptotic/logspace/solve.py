@@ -86,7 +86,7 @@ def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
         edge = piece.region.find_face(length)
         if not edge.rays:
             continue
-        vanishing = [i for i, length_ in short.items() if edge.sign(length_) == 0]
+        vanishing = [i for i, short_length in short.items() if edge.sign(short_length) == 0]
         remaining = tuple(
             dict.fromkeys(
                 cost.term
@@ -158,9 +158,13 @@ def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
                 continue
             lines.add(line)
             edge = region.find_face(row.form)
-            reach = max(_measure_shift(row_) for row_ in rows if _normalize_form(row_) == line)
+            reach = max(_measure_shift(other_row) for other_row in rows if _normalize_form(other_row) == line)
             kept_off = max(
-                (_measure_shift(row_) for row_ in facts if _normalize_form(row_) == line and row_.shift < 0),
+                (
+                    _measure_shift(other_row)
+                    for other_row in facts
+                    if _normalize_form(other_row) == line and other_row.shift < 0
+                ),
                 default=0.0,
             )
             if edge.rays and kept_off <= reach:
@@ -339,7 +343,10 @@ class _Explanation:
         # The example is a path with the most segments; of several, that whose cases come first.
         piece = min(
             self._pieces,
-            key=lambda piece_: (-len(piece_.path.segments), [segment.motion.cases for segment in piece_.path.segments]),
+            key=lambda candidate: (
+                -len(candidate.path.segments),
+                [segment.motion.cases for segment in candidate.path.segments],
+            ),
         )
         path = piece.path
         where, number = self._describe_region(path), len(self._pieces)
@@ -430,7 +437,7 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
     printer = Printer(system.names.all)
     checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
     orders = [printer.formula(part.formula) for part in parts]
-    shown = (
+    regimes = (
         Growth(order, order, where=_find_conditions(system, part, parts))
         for order, part in zip(orders, parts, strict=True)
     )
@@ -439,7 +446,7 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
         growth=growth,
         method=METHOD,
         steps=(*steps, checked),
-        regimes=tuple(shown) if len(parts) > 1 else (),
+        regimes=tuple(regimes) if len(parts) > 1 else (),
         between=_bracket_growth(growth, system),
     )
 
@@ -451,7 +458,7 @@ def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] 
         digits = str(step.nodes).removeprefix("-")
         if DIGITS.fullmatch(digits):
             fewer, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
-            low, high = (_replace_digits(end, digits, digits_) for end, digits_ in ((low, fewer), (high, more)))
+            low, high = (_replace_digits(end, digits, bracketed) for end, bracketed in ((low, fewer), (high, more)))
     return None if has_same_structure(low, high) else (low, high)
 
 

@@ -119,8 +119,8 @@ def _read_side(expr: s.Expr, names: LogNames) -> _Side:
             part = _read_extremum(factor.expr, names) if exponent == ONE_CONSTANT else None
             raised = _read_monomials(factor.expr, number_of(exponent), names) if part is None else part
             side = tuple(
-                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(own, factors_))
-                for own, factors_ in product(side, raised)
+                tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(side_part, factor_part))
+                for side_part, factor_part in product(side, raised)
             )
         parts += side
     if not parts:
@@ -299,10 +299,10 @@ class _CaseReader:
     def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """Return the rule of one case. Raises OutOfReachError."""
         when = ALWAYS if condition is None else read_condition(condition, self._names)
-        sums = read_alternatives(value, frozenset((self._function,)))
-        amounts = (amount for sum_ in sums for amount in sum_.amounts)
+        alternatives = read_alternatives(value, frozenset((self._function,)))
+        amounts = (amount for alternative in alternatives for amount in alternative.amounts)
         terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
-        calls = self._find_greatest([self._count_calls(sum_) for sum_ in sums])
+        calls = self._find_greatest([self._count_calls(alternative) for alternative in alternatives])
         return CaseRule(when, condition, terms, self._build_step(calls) if calls else None)
 
     def _count_calls(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:

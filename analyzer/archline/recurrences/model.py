@@ -101,7 +101,7 @@ class SizeFunction:
 
 @record(eq=False)
 class System:
-    """The functions of one metric by name. `exact`: each is a function of its sizes, not a bound of a metric."""
+    """The functions of one metric by name. `exact`: they are the metric itself, not its lower and upper bounds."""
 
     metric: str
     functions: Mapping[str, SizeFunction]
@@ -114,7 +114,7 @@ class IntegerRecurrence:
 
     With `indices` they are functions of the length of a range. `foreign` returns closed upper bounds (True) or lower
     ones of the other recursive algorithms that are called, by name; each maps arguments and facts to a value. `scales`:
-    calls multiply sizes by constants. The first call costs `more` in addition.
+    calls multiply sizes by constants. `more` is a cost of the outermost call alone.
     """
 
     least: SizeFunction

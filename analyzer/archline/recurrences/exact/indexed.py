@@ -108,9 +108,9 @@ def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     return tuple(dict.fromkeys(products))
 
 
-def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
+def fit_exact_form(all_cases: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
     """Return the linear combination of forms that satisfies every case for all indices; None if there is none."""
-    rows = [row for move in all_moves for row in _iterate_identities(move, forms, move.forcing)]
+    rows = [row for case in all_cases for row in _iterate_identities(case, forms, case.forcing)]
     if not rows:
         return None
     reduced, rank = fmpq_mat(rows).rref()
@@ -120,9 +120,9 @@ def fit_exact_form(all_moves: Sequence[IndexCase], forms: Sequence[Poly]) -> Pol
     return sum_polynomials(forms[lead].scaled(reduced[row, len(forms)]) for row, lead in enumerate(leads))
 
 
-def find_preserved_forms(all_moves: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
+def find_preserved_forms(all_cases: Sequence[CaseCalls], forms: Sequence[Poly]) -> list[Poly]:
     """Return the combinations of forms that every case preserves: the value is the sum of the values at the calls."""
-    rows = [row[:-1] for move in all_moves if move.calls for row in _iterate_identities(move, forms, ZERO)]
+    rows = [row[:-1] for case in all_cases if case.calls for row in _iterate_identities(case, forms, ZERO)]
     if not rows:
         return []
     reduced, rank = fmpq_mat(rows).rref()
@@ -141,9 +141,9 @@ def _find_pivots(reduced: fmpq_mat, rank: int) -> list[int]:
     return [next(column for column in range(reduced.ncols()) if reduced[row, column]) for row in range(rank)]
 
 
-def _iterate_identities(move: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
+def _iterate_identities(case: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """Iterate over the linear equations of a case for the coefficients of forms, one a monomial; `forcing` is last."""
-    columns = [form.substitute(move.pinned) for form in (*(move.less_calls(form, form) for form in forms), forcing)]
+    columns = [form.substitute(case.pinned) for form in (*(case.less_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
     for column in columns:
         monomials |= dict.fromkeys(column.terms)
@@ -182,12 +182,12 @@ class InductiveSearch:
     """The search for bounds of one function by indices."""
 
     def __init__(
-        self, function: SizeFunction, all_moves: Sequence[IndexCase], declaration: Declaration, values: ValueTable
+        self, function: SizeFunction, all_cases: Sequence[IndexCase], declaration: Declaration, values: ValueTable
     ) -> None:
-        self._function, self._moves, self._values = function, all_moves, values
+        self._function, self._cases, self._values = function, all_cases, values
         self._declaration = declaration
         self._situations = [
-            Situation((*declaration.facts, *move.equation.known), declaration.ranges, move.pinned) for move in all_moves
+            Situation((*declaration.facts, *case.equation.known), declaration.ranges, case.pinned) for case in all_cases
         ]
         self._samples = [list(self._iterate_samples(seed)) for seed in range(ROUNDS)]
 
@@ -205,10 +205,10 @@ class InductiveSearch:
                 continue
 
     def _build_sample(self, number: int, point: Point, value: Fraction) -> Sample:
-        move = self._moves[number]
+        case = self._cases[number]
         calls_at_point = tuple(
             (count, {**point, **{name: evaluate(argument, point) for name, argument in arguments.items()}})
-            for count, arguments in move.calls
+            for count, arguments in case.calls
         )
         return Sample(number, point, value, calls_at_point)
 
@@ -218,12 +218,12 @@ class InductiveSearch:
         return tuple(self._iterate_invariants())
 
     def _iterate_invariants(self) -> Iterator[Invariant]:
-        for number, move in enumerate(self._moves):
-            for condition in move.equation.known if move.calls else ():
+        for number, case in enumerate(self._cases):
+            for condition in case.equation.known if case.calls else ():
                 for candidate in weakened_conditions(condition, self._declaration.quantities):
                     if self._is_invariant(candidate, number):
                         begins = frozenset(
-                            n for n in range(len(self._moves)) if self._is_proved_in_calls(candidate, n, ())
+                            n for n in range(len(self._cases)) if self._is_proved_in_calls(candidate, n, ())
                         )
                         yield Invariant(candidate, begins)
                         break
@@ -232,7 +232,7 @@ class InductiveSearch:
         return (
             self._is_plausible(value, begin)
             and self._is_proved_in_calls(value, begin, ())
-            and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._moves)))
+            and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._cases)))
         )
 
     def _is_plausible(self, value: Poly, begin: int) -> bool:
@@ -249,7 +249,7 @@ class InductiveSearch:
     def _is_proved_in_calls(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
         """Test whether the value is proved to be at least 0 in every call of a case, if the values `more` are there."""
         situation = self._situations[number].knowing(more)
-        return all(situation.proves(value.substitute(arguments)) for _, arguments in self._moves[number].calls)
+        return all(situation.proves(value.substitute(arguments)) for _, arguments in self._cases[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
         """Return a bound made of forms, proved together with a second one where the invariant holds; else None."""
@@ -269,18 +269,18 @@ class InductiveSearch:
         self, forms: Sequence[Poly], sign: int, invariant: Invariant | None
     ) -> Iterator[tuple[Situation, list[Poly], Poly]]:
         """Iterate over the inequalities of a bound: sum of coefficient*gain + rest >= 0 in a situation."""
-        nothing = [ZERO] * len(forms)
-        for number, move in enumerate(self._moves):
-            situation, due = self._situations[number], move.forcing.scaled(-sign)
-            whole = [move.less_calls(form, form).scaled(sign) for form in forms]
+        zeros = [ZERO] * len(forms)
+        for number, case in enumerate(self._cases):
+            situation, negated_forcing = self._situations[number], case.forcing.scaled(-sign)
+            whole = [case.less_calls(form, form).scaled(sign) for form in forms]
             if invariant is None:
-                yield situation, whole, due
+                yield situation, whole, negated_forcing
                 continue
             own_forms = [form.scaled(sign) for form in forms]
-            calls = [move.less_calls(ZERO, form).scaled(sign) for form in forms]
+            calls = [case.less_calls(ZERO, form).scaled(sign) for form in forms]
             enters = number in invariant.begins
-            yield situation, [*own_forms, *calls] if enters else [*whole, *nothing], due
-            yield situation.knowing((invariant.value,)), [*nothing, *whole], due
+            yield situation, [*own_forms, *calls] if enters else [*whole, *zeros], negated_forcing
+            yield situation.knowing((invariant.value,)), [*zeros, *whole], negated_forcing
 
     def clamp_bound(self, bound: Poly) -> Poly:
         """Clamp a lower bound to 0 if it is negative at a sample."""
@@ -306,14 +306,14 @@ def index_bounds(
 
 
 def _search_index_bounds(
-    all_moves: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
+    all_cases: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
     forms = index_products(declaration.quantities)
-    form = fit_exact_form(all_moves, forms)
+    form = fit_exact_form(all_cases, forms)
     if form is not None:
         return form, form
-    search = InductiveSearch(function, all_moves, declaration, values)
-    preserved = find_preserved_forms(all_moves, forms)
+    search = InductiveSearch(function, all_cases, declaration, values)
+    preserved = find_preserved_forms(all_cases, forms)
     lower, upper = (_search_bound(search, preserved, declaration.quantities, side) for side in (False, True))
     return None if lower is None or upper is None else (search.clamp_bound(lower), upper)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
-from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.derivation import Derivation
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s

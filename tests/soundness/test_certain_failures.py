@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.analysis.checks.failures import endless_recursion, exceeded_bounds, misplaced_accesses
-from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.derivation import Derivation
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
 from archline.execution.data import generate_arguments

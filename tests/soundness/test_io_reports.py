@@ -101,7 +101,7 @@ def test_nothing_is_fetched_without_arrays() -> None:
     module = load_text("algorithm main(n: size):\n    for i in 0..n:\n        pass\n")
     cost = io_of(module, module.algorithms["main"])
     assert cost.exact
-    assert cost.ends({"n": 5, "Z": 1, "L": 1}) == (0, 0)
+    assert cost.interval_at({"n": 5, "Z": 1, "L": 1}).ends == (0, 0)
 
 
 ENDLESS = """algorithm main(x: inout real[n]):

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import archline as al
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
-from archline.analysis.analyse import Derivation
 from archline.analysis.cost import Cost, Costs
+from archline.analysis.metrics.derivation import Derivation
 from archline.claims.growth_of_cost import solved_recurrence
 from archline.claims.growth_of_recursion import BySolving
 from archline.expr import tree as s

@@ -6,3 +6,7 @@
 at sizes, `lp/` solves linear programs, and `printing.to_text` writes expressions in the language. The packages
 `analysis`, `recurrences`, `growth` and `costs` derive with it; it imports none of them.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

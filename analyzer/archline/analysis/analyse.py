@@ -6,41 +6,41 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, lru_cache, partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.communication.derive import LONGEST, derive_paths, derive_steps, metrics_on_grid
-from archline.analysis.communication.path_steps import PathStep
+from archline.analysis.communication import derive as grid
 from archline.analysis.cost import Cost, Costs, cost_of
-from archline.analysis.metrics.accesses import METRIC as ACCESSES
+from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.relations import relate_costs
 from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import Formula, format_expression, join_phrases
 from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
-from archline.language import parser
+from archline.language import parser, printer
 from archline.language import syntax as s
 from archline.language.call_graph import find_component, find_reachable, is_recursive
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
+
+if TYPE_CHECKING:
+    from archline.analysis.communication.path_steps import PathStep
 
 T = TypeVar("T")
 MAX_TERM_PRODUCTS = 120_000
@@ -81,7 +81,7 @@ def forget() -> None:
 def _text(algorithm: s.Algorithm) -> object:
     """Return the identity of an algorithm: its name, its file, and the facts under which it is derived."""
     source = algorithm.span.source
-    return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
+    return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)
@@ -91,7 +91,8 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
-            Derivation(module, True, STANDARD).algorithm(algorithm)[0], declared_scope(module, algorithm).facts
+            Derivation(module, True, STANDARD).algorithm(algorithm)[0],
+            declared_scope(module, algorithm).facts,
         )
         return {metric: cost_of(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
     return {}
@@ -110,10 +111,10 @@ def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
     except UntracedError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, problem.reason, problem.span)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, problem.reason, problem.span)
     except TooComplexError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, str(problem), algorithm.span)
-    return _costs(module, algorithm, {ACCESSES: cost}, {}, steps)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, str(problem), algorithm.span)
+    return _costs(module, algorithm, {access_counts.METRIC: cost}, {}, steps)
 
 
 def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
@@ -157,14 +158,14 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
 
 def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
     """Derive costs on a grid whose messages have at most K words: w words are ceil(w/K) messages."""
-    return _derive_on_grid(module, algorithm, LONGEST)
+    return _derive_on_grid(module, algorithm, grid.LONGEST)
 
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    metrics = _within_budget(lambda coarse: derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    metrics = _within_budget(lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
     if isinstance(metrics, str):
-        names = metrics_on_grid(algorithm)
+        names = grid.metrics_on_grid(algorithm)
         metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
     costs = _costs(module, algorithm, metrics, {}, ())
     if longest is not None:
@@ -175,7 +176,7 @@ def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None
 
 def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
-    steps = _within_budget(lambda coarse: derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    steps = _within_budget(lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
     return () if isinstance(steps, str) else steps
 
 
@@ -231,18 +232,14 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)
-    ends = closed.ends
+    interval_at = closed.interval_at
     bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
     explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
     cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
-    if ends is None:
+    if interval_at is None:
         return cost
 
-    def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        least, most = ends(sizes)
-        return least + more, most + more
-
-    return replace(cost, ends=moved)
+    return replace(cost, interval_at=lambda sizes: interval_at(sizes) + Interval.of(more))
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -289,26 +286,27 @@ def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
     all_costs = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {cost.metric: _ends(cost, point) for cost in all_costs if cost.lower is not None}
+        bounds = {cost.metric: _enclose_forms(cost, point) for cost in all_costs if cost.lower is not None}
     except EvaluationError:
         return
-    if any(end.denominator != 1 for ends in bounds.values() for end in ends):
+    if any(end.denominator != 1 for interval in bounds.values() for end in interval.ends):
         # The program's exact divisions exclude these sizes.
         return
-    for metric, (lower, upper) in bounds.items():
-        if not 0 <= lower <= upper:
-            raise InvariantError(f"{metric} of {costs.algorithm} is between {lower} and {upper} at {dict(point)}")
+    for metric, count in bounds.items():
+        if not 0 <= count.lower <= count.upper:
+            between = f"between {count.lower} and {count.upper}"
+            raise InvariantError(f"{metric} of {costs.algorithm} is {between} at {dict(point)}")
     if "work" in bounds and "span" in bounds and not costs["work"].declared:
         span, work = bounds["span"], bounds["work"]
-        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span > work):
+        if span.lower < 1 or (costs["span"].exact and costs["work"].exact and span.lower > work.lower):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
 
 
-def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
     assert cost.lower is not None
     assert cost.upper is not None
     lower = evaluate(cost.lower, point)
-    return lower, lower if cost.exact else evaluate(cost.upper, point)
+    return Interval(lower, lower if cost.exact else evaluate(cost.upper, point))
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:

@@ -6,14 +6,14 @@ conditions on the cache. Values, forms by cases and growth of a cost follow from
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from typing import Literal
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
+from archline.expr.intervals import Point
 from archline.expr.text import format_conjunction, join_phrases
 from archline.language import syntax as s
 from archline.records import field, record, replace
@@ -65,7 +65,7 @@ class Region:
         """Test whether facts imply the conditions."""
         return all(map(facts.nonnegative, self.needs))
 
-    def contains(self, point: Mapping[str, int | Fraction]) -> bool:
+    def contains(self, point: Point) -> bool:
         """Test whether a point satisfies the conditions. Raises EvaluationError."""
         return all(evaluate(need, point) >= 0 for need in self.needs)
 

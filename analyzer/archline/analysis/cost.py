@@ -7,7 +7,7 @@ from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
 from math import ceil, floor
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
@@ -16,7 +16,7 @@ from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Bound, Piece, Region, partition_sizes
 from archline.analysis.metrics.tally import DerivationStep
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.text import Formula
 from archline.expr.tree import Span
 from archline.growth.growths import Growth
@@ -24,15 +24,17 @@ from archline.ir.amounts import Amount, UnknownAmount
 from archline.language import syntax as s
 from archline.language.metrics import WHOLE_METRICS
 from archline.records import field, record, replace
-from archline.recurrences.model import IntegerRecurrence, Recurrence
+
+if TYPE_CHECKING:
+    from archline.recurrences.model import IntegerRecurrence, Recurrence
 
 Status = Literal["exact", "bounded", "declared", "unknown"]
 
 
-Ends = Callable[[Mapping[str, int | Fraction]], tuple[Fraction, Fraction]]
-"""The minimum and the maximum count at sizes."""
-LeastAt = Callable[[Mapping[str, int | Fraction]], Fraction]
-Explanation = Callable[[], Recurrence | None]
+IntervalAt = Callable[[Point], Interval]
+"""An enclosure of the count at sizes."""
+LeastAt = Callable[[Point], Fraction]
+Explanation = Callable[[], "Recurrence | None"]
 """The recurrence with its solution and proofs; None if there is none."""
 
 
@@ -61,7 +63,7 @@ class AnyScheduleBound:
     touched: Poly
     floors: tuple[HblTerm, ...]
     some: bool
-    at: Callable[[Mapping[str, int | Fraction]], Fraction] = field(repr=False)
+    at: Callable[[Point], Fraction] = field(repr=False)
     reason: str = ""
     plain: Poly | None = None
 
@@ -101,11 +103,11 @@ class Cost:
     `bounds` are all others: of both sides by cases of the sizes, if that reads better; upper ones under conditions on
     the cache, which may hold together, large caches first; and lower ones by loops. `orders` gives its upper growths
     under facts. `orderless` is a lower bound for any order of the same iterations.
-    `ends` gives the minimum and the maximum count at sizes by recurrences or other metrics, sharper than bounds;
+    `interval_at` encloses the count at sizes by recurrences or other metrics, sharper than bounds;
     `least_at` gives the minimum only, far sooner. `explain` gives the recurrence of a recursive algorithm's bounds,
     written when asked for, `reached` the regions that its calls reach by indices, and `touched` the regions that they
     touch in full. `recursion` is the recurrence that it satisfies.
-    `at_most` holds costs that it never exceeds, `at_least` costs that never exceed it: `ends_at` uses them.
+    `at_most` holds costs that it never exceeds, `at_least` costs that never exceed it: `enclose_cost` uses them.
     """
 
     metric: str
@@ -118,7 +120,7 @@ class Cost:
     bounds: tuple[Bound, ...] = ()
     orders: Orders | None = field(default=None, repr=False, compare=False)
     orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
-    ends: Ends | None = field(default=None, repr=False, compare=False)
+    interval_at: IntervalAt | None = field(default=None, repr=False, compare=False)
     least_at: LeastAt | None = field(default=None, repr=False, compare=False)
     explain: Explanation | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[ReachedRegion, ...]] | None = field(default=None, repr=False, compare=False)
@@ -165,7 +167,7 @@ class Cost:
     @property
     def valued(self) -> bool:
         """Whether it has values at sizes: a recurrence has values even without a form."""
-        return self.ends is not None or (self.lower is not None and self.upper is not None)
+        return self.interval_at is not None or (self.lower is not None and self.upper is not None)
 
     @property
     def recurrence(self) -> Recurrence | None:
@@ -182,27 +184,27 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
     return Cost(metric, status, amount.lower, amount.upper, declared=trusted)
 
 
-def ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+def enclose_cost(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest bounds at a point: of forms, values, and related metrics. Raises EvaluationError."""
     forms = partial(_forms_at, cost)
     # Values may take too many steps, or have a call without sizes: the forms are left. An exact form is the value.
-    functions = (forms,) if cost.ends is None else (cost.ends,) if cost.exact else (cost.ends, forms)
-    pairs = list(_evaluate_all(functions, point)) or [forms(point)]
-    below, above = ([partial(ends_at, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
-    lower = max(low for low, _ in (*pairs, *_evaluate_all(below, point)))
-    return lower, min(high for _, high in (*pairs, *_evaluate_all(above, point)))
+    functions = (
+        (forms,) if cost.interval_at is None else (cost.interval_at,) if cost.exact else (cost.interval_at, forms)
+    )
+    intervals = list(_evaluate_all(functions, point)) or [forms(point)]
+    below, above = ([partial(enclose_cost, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
+    lower = max(interval.lower for interval in (*intervals, *_evaluate_all(below, point)))
+    return Interval(lower, min(interval.upper for interval in (*intervals, *_evaluate_all(above, point))))
 
 
-def _evaluate_all(
-    functions: Iterable[Ends], point: Mapping[str, int | Fraction]
-) -> Iterator[tuple[Fraction, Fraction]]:
+def _evaluate_all(functions: Iterable[IntervalAt], point: Point) -> Iterator[Interval]:
     """Evaluate the bounds that have values at a point."""
     for function in functions:
         with suppress(EvaluationError):
             yield function(point)
 
 
-def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+def _forms_at(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest of the forms that pages show and that hold at a point. Raises EvaluationError."""
     if cost.lower is None or cost.upper is None:
         raise EvaluationError(cost.reason or "it is not derived")
@@ -213,40 +215,41 @@ def _forms_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction
         # Without Z no condition on the cache has a value. Bounds by loops are never sharper than values.
         with suppress(EvaluationError):
             upper = min(upper, evaluate(bound.value, point)) if bound.where.contains(point) else upper
-    return lower, upper
+    return Interval(lower, upper)
 
 
-def whole_ends_at(cost: Cost, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+def enclose_count(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest bounds at a point; bounds on a count are rounded to the integers between them, if any.
 
     Raises EvaluationError also if the bounds contradict each other: no run of the program at these sizes ends.
     """
-    lower, upper = ends_at(cost, point)
+    interval = enclose_cost(cost, point)
+    lower, upper = interval.lower, interval.upper
     counted = cost.status == "bounded" and cost.metric.partition("(")[0] in (*WHOLE_METRICS, "time")
     none = counted and ceil(lower) > floor(upper)
-    if lower > upper or (none and cost.ends is not None):
+    if lower > upper or (none and cost.interval_at is not None):
         raise EvaluationError(f"no run of these sizes ends: it would be at least {lower} and at most {upper}")
-    return (Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else (lower, upper)
+    return Interval(Fraction(ceil(lower)), Fraction(floor(upper))) if counted and not none else interval
 
 
 def map_cost(
     cost: Cost,
     lower: Callable[[Poly], Poly],
     upper: Callable[[Poly], Poly],
-    ends: Callable[[Mapping[str, int | Fraction], tuple[Fraction, Fraction]], tuple[Fraction, Fraction]],
+    interval: Callable[[Point, Interval], Interval],
 ) -> Cost:
     """Derive a cost whose bounds follow from the bounds of another one: its forms, and its values at sizes.
 
     The regions of bounds and the assumptions stay; the growth and the derivation do not.
     """
-    values, least = cost.ends, cost.least_at
+    known, least = cost.interval_at, cost.least_at
     return replace(
         cost,
         lower=None if cost.lower is None else lower(cost.lower),
         upper=None if cost.upper is None else upper(cost.upper),
         bounds=tuple(bound.map_value(lower if bound.side == "lower" else upper) for bound in cost.bounds),
-        ends=None if values is None else lambda point: ends(point, values(point)),
-        least_at=None if least is None else lambda point: ends(point, (least(point),) * 2)[0],
+        interval_at=None if known is None else lambda point: interval(point, known(point)),
+        least_at=None if least is None else lambda point: interval(point, Interval.of(least(point))).lower,
         orders=None,
         orderless=None,
         explain=None,

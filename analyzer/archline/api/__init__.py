@@ -6,3 +6,7 @@ and `run` are functions of their own modules. Results are frozen records that kn
 notebooks too. Nothing here computes: each module calls the package of its name. Callers: users, and the commands of
 `archline.cli`.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

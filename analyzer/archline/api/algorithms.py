@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from archline.api import running
 from archline.api.costs import CostReport
-from archline.api.running import Run, run, run_at
+from archline.costs import sizes as given_sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import from_python
-from archline.energy.caches import read_given_cache
-from archline.energy.running import USUAL
+from archline.energy import caches
+from archline.energy import running as executed
 from archline.execution.results import TIMEOUT
 from archline.language import syntax as s
 from archline.records import replace
+from archline.report import library
 from archline.report.documents import Document, WithPage
-from archline.report.library import declaration
 
 if TYPE_CHECKING:
+    from archline.api.running import Run
     from archline.execution.results import Cache
 
 
@@ -62,10 +63,10 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         """
         self.refuse_certain_failures()
         values = {**(given or {}), **arguments}
-        settings = replace(USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
+        settings = replace(executed.USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
-            return run_at(self, from_python(values), read_given_cache(cache), settings)
-        return run(self, values, read_given_cache(cache), settings)
+            return running.run_at(self, given_sizes.from_python(values), caches.read_given_cache(cache), settings)
+        return running.run(self, values, caches.read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
         """Test whether sizes are given, and none of the data that the algorithm takes."""
@@ -81,7 +82,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
     @property
     def page(self) -> Document:
         """The declaration, which notebooks show."""
-        return declaration(self.node, self.signature)
+        return library.declaration(self.node, self.signature)
 
 
 def algorithm(target: str) -> Algorithm:

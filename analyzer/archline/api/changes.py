@@ -30,9 +30,10 @@ from archline.changes.cost_changes import FURTHER, RecordedSubject, compare_vers
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, read_sides
+from archline.costs.algorithms import select_facts
 from archline.costs.rules import DEFECT
 from archline.costs.sizes import SizeNames, check_known, parse_share
-from archline.energy.subjects import AlgorithmSubject, select_facts
+from archline.energy.subjects import AlgorithmSubject
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.parser import collect_sizes, parse_facts, parse_headers

@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from archline.expr.tree import Source, Span
+from archline.language import parser
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
-from archline.language.parser import parse_facts
 from archline.language.source import read_source
 from archline.records import record, replace
-from archline.report.view import relative
+from archline.report import view
 
 NAME = "pyproject.toml"
 CONFIGURATION = Rule(
@@ -194,9 +194,11 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             if key == "paths" and not texts:
                 problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="leave it out"))
             if key in PATHS:
-                texts = tuple(relative(str(file.parent / text)) for text in texts)
+                texts = tuple(view.relative(str(file.parent / text)) for text in texts)
             elif key == "machine":
-                texts = tuple(relative(str(file.parent / text)) if text.endswith(".toml") else text for text in texts)
+                texts = tuple(
+                    view.relative(str(file.parent / text)) if text.endswith(".toml") else text for text in texts
+                )
             values[key] = texts if key in LISTS else texts[0]
             problems += chain.from_iterable(_value_problems(key, text, _place(source, key)) for text in texts)
     for key in ("select", "ignore"):
@@ -205,7 +207,7 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
             problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
     configuration = Configuration(_repository(file.parent) or file.parent, source, **values)
     try:
-        parse_facts(configuration.facts or "0 <= 0", "where")
+        parser.parse_facts(configuration.facts or "0 <= 0", "where")
     except ArchlineError as problem:
         problems += map(configuration.placed, problem.diagnostics)
     if problems:

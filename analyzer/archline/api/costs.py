@@ -6,21 +6,26 @@ from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from archline.analysis.cache.lru.client import MAX_SECONDS
-from archline.api.metrics import Metric, lru_view
+from archline.analysis.cache.lru import MAX_SECONDS
+from archline.api import metrics
+from archline.costs import sizes as given_sizes
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Number, Point, merge_sizes
 from archline.expr.text import format_fact
 from archline.records import replace
-from archline.report.communication import CommunicationView, communication_view
+from archline.report import communication, paths
 from archline.report.cost_view import CostView, LruView, cost_view, page_view
 from archline.report.costs.page import document, first_page
 from archline.report.derivation import text
 from archline.report.documents import Document, WithPage
-from archline.report.paths import PathTable, steps_text
 
 if TYPE_CHECKING:
     import sympy
+
+    from archline.api.metrics import Metric
+    from archline.costs.sizes import Point
+    from archline.expr.intervals import Number
+    from archline.report.communication import CommunicationView
+    from archline.report.paths import PathTable
 
 
 class CostReport(DerivedCosts, WithPage):
@@ -66,19 +71,19 @@ class CostReport(DerivedCosts, WithPage):
 
         `processors` is a number, "P", or the name of a size. Raises ArchlineError (AL401, AL406) for others.
         """
-        return Metric(self, self.time_on(processors))
+        return metrics.Metric(self, self.time_on(processors))
 
     def io_on(self, processors: int | str = "P") -> Metric:
         """Return the lines fetched into the caches of P processors together, at most P times those of one.
 
         The bound holds if every processor keeps the serial order. Raises ArchlineError (AL401, AL406) as `time` does.
         """
-        return Metric(self, self.misses_on(processors))
+        return metrics.Metric(self, self.misses_on(processors))
 
     @property
     def flops_by_kind(self) -> dict[str, Metric]:
         """Flops of each kind (add, mul, sqrt, ...)."""
-        return {kind: Metric(self, cost) for kind, cost in self.costs.flops_by_kind.items()}
+        return {kind: metrics.Metric(self, cost) for kind, cost in self.costs.flops_by_kind.items()}
 
     @cached_property
     def symbols(self) -> dict[str, sympy.Symbol]:
@@ -96,7 +101,7 @@ class CostReport(DerivedCosts, WithPage):
             return self.with_longest.path_table(at, everywhere=everywhere)
         case = self.everywhere if everywhere or at is not None else self.case
         costs = replace(self.without_io, metrics=case.costs.metrics)
-        return PathTable(cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
+        return paths.PathTable(cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
         """Return the view that the reports show, at a point, with the time and io on `processors` if given."""
@@ -110,29 +115,29 @@ class CostReport(DerivedCosts, WithPage):
         With sizes they have values. None if the problem is not known (`problem` of `cost` names it); without bounds if
         the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
-        point = merge_sizes(sizes, named)
-        return communication_view(self, self.point_of_run(point, self.names.sizes) if point else None)
+        point = given_sizes.merge_sizes(sizes, named)
+        return communication.communication_view(self, self.point_of_run(point, self.names.sizes) if point else None)
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
         """Return exact counts of LRU misses in lines of `line` words: in sizes, or at a point, where Z bounds io too.
 
         Needs the extra `isl`. Counting stops after `seconds`, without counts. Raises ArchlineError (AL411, AL417).
         """
-        return lru_view(self.module, self.node, line, at, seconds)
+        return metrics.lru_view(self.module, self.node, line, at, seconds)
 
     def explain(self, metric: str = "work", width: int = 100) -> str:
         """Explain the derivation of a metric, step by step; on a grid by the statements on the longest path."""
         if self.on_grid:
-            return steps_text(self.path_table(), (metric,), width)
+            return paths.steps_text(self.path_table(), (metric,), width)
 
         return text(self.including(metric).view(), metric, width)
 
     def __getitem__(self, metric: str) -> Metric:
         report = self.including(metric)
-        return Metric(report, report.costs[metric])
+        return metrics.Metric(report, report.costs[metric])
 
     def __iter__(self) -> Iterator[Metric]:
-        return (Metric(self, cost) for cost in self.costs)
+        return (metrics.Metric(self, cost) for cost in self.costs)
 
     def __repr__(self) -> str:
         return f"<costs of {self.name}: {', '.join(f'{metric.name} {metric.text}' for metric in self)}>"

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.lru.client import MAX_SECONDS, LruUnavailable, MissingExtraError, lru_counts
+from archline.analysis.cache.lru import MAX_SECONDS
+from archline.analysis.cache.lru.client import LruUnavailable, MissingExtraError, lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
-from archline.costs.sizes import Number, Point, merge_sizes
-from archline.expr.intervals import EvaluationError
+from archline.costs.sizes import Point, merge_sizes
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import format_expression
 from archline.language import model
 from archline.language import syntax as s

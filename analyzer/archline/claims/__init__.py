@@ -5,3 +5,7 @@
 `optimality`, `published` and `communication_*` compare a cost with lower bounds. Callers: archline.costs,
 archline.compare and the reports.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

@@ -14,8 +14,8 @@ from archline.algebra.factors import divide_exactly
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shorten_expression, to_tree
-from archline.algebra.prove.handelman import STRONG_TACTICS
 from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.algebra.relax import bound_away, find_floor_by_number
 from archline.algebra.sums.blocks import pair_of
 from archline.analysis.communication.floors import without_rounded_powers

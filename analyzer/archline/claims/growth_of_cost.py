@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from contextlib import suppress
 from functools import reduce
 from itertools import islice, product, takewhile
+from typing import TYPE_CHECKING
 
 from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import LazyList, OutOfBudgetError, search
@@ -14,10 +15,11 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Monomial, Poly
 from archline.algebra.reals import OutOfReachError
 from archline.analysis.analyse import derive_metric, derive_unguarded
-from archline.analysis.cache.traffic import convert_lines_to_bytes
+from archline.analysis.cache import traffic
 from archline.analysis.communication.floors import without_rounded_powers
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.sampling import assumed
+from archline.claims import growth_cases, growth_of_recursion
 from archline.claims.growth import (
     facts_of_case,
     growth_of_recurrence,
@@ -27,9 +29,7 @@ from archline.claims.growth import (
     pieces_by_cases,
     unconditional_facts,
 )
-from archline.claims.growth_cases import GrowthCase, union_conditions
 from archline.claims.growth_forms import without_blocks, without_conditions
-from archline.claims.growth_of_recursion import BySolving, by_solving
 from archline.claims.io_growth import io_growth_lower_bound
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
@@ -56,6 +56,10 @@ from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
 from archline.recurrences.exact.base_cases import remove_caps
+
+if TYPE_CHECKING:
+    from archline.claims.growth_cases import GrowthCase
+    from archline.claims.growth_of_recursion import BySolving
 
 
 @record
@@ -157,7 +161,7 @@ def _accesses(module: Module, algorithm: s.Algorithm, cost: Cost) -> Iterable[Co
     guards = cost.plans and any(isinstance(node, s.If) for node in s.nodes(algorithm.body))
     accesses = derive_metric(module, algorithm, "accesses").metrics.values() if guards else ()
     # An access moves a line at most in each direction, which growth does not count.
-    return map(convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
+    return map(traffic.convert_lines_to_bytes, accesses) if cost.metric == "bytes" else accesses
 
 
 def _growth_of_the_sure(
@@ -219,7 +223,7 @@ def solved_recurrence(costs: Costs, cost: Cost, facts: tuple[s.Fact, ...] = ()) 
         growth = _growth(costs, Cost("", "exact", value, value), sizes, facts_of_case(known), known)
         return growth.upper, growth.lower
 
-    return by_solving(cost.recursion, growth_outside_calls, facts)
+    return growth_of_recursion.by_solving(cost.recursion, growth_outside_calls, facts)
 
 
 def _sharper_growth(
@@ -447,7 +451,7 @@ class _Search:
         smallest = b.call("min", *low) if len(low) > 1 else low[0]
         if len(groups) > 1 and self.proves(smallest):
             return CostGrowth(smallest, smallest)
-        under = tuple(theta(order.expr, *union_conditions(part)) for order, part in groups.items())
+        under = tuple(theta(order.expr, *growth_cases.union_conditions(part)) for order, part in groups.items())
         if nowhere and len(groups) == 1 and unconditional_facts(under[0]) == under[0].where:
             # It is 0 elsewhere.
             return replace(result, upper=smallest, tight=replace(under[0], lower=smallest, upper=smallest))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from archline.cli import options as shared
 from archline.costs import rules
+from archline.energy import caches
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.metrics import DERIVABLE, ON_GRID
 from archline.report.layout import terminal_width
@@ -94,16 +95,16 @@ def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
 
 def _subjects(options: argparse.Namespace) -> list[Algorithm]:
     """Return the algorithms of the targets, under the facts of `--where`, or else the project's facts that fit."""
+    from archline.api import checks
     from archline.api.algorithms import Algorithm
-    from archline.api.checks import require_sizes_of_project
-    from archline.energy.subjects import select_facts
+    from archline.costs.algorithms import select_facts
 
     subjects = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
     if options.where is not None or not options.project_facts:
         return subjects
     project = options.configuration
     try:
-        require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
+        checks.require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
         return [algorithm.assuming(select_facts(algorithm, project.facts)) for algorithm in subjects]
     except ArchlineError as problem:
         raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
@@ -141,7 +142,6 @@ def _including(report: CostReport, metric: str) -> CostReport:
 def _given(options: argparse.Namespace) -> Given | None:
     """Return the values of `--at` and `--cache` together; None without `--at`."""
     from archline.costs.sizes import read_settings
-    from archline.energy.caches import read_words
 
     if options.at is None:
         if options.cache is not None:
@@ -150,7 +150,7 @@ def _given(options: argparse.Namespace) -> Given | None:
     values: Given = read_settings(options.at, "--at")
     if options.cache is not None:
         words: dict[str, tuple[object, Span | None]] = {
-            name: (value, None) for name, value in read_words(options.cache).items()
+            name: (value, None) for name, value in caches.read_words(options.cache).items()
         }
         twice = next((name for name in words if name in values), None)
         if twice is not None:
@@ -186,11 +186,9 @@ def _point(values: Given, report: CostReport, options: argparse.Namespace) -> Po
     """Return the checked values; P needs a value if the time on P processors is asked for."""
     needed = report.names.needed
     if _without_cache(values) and not report.on_grid:
-        from archline.energy.caches import DEFAULT_CACHE, read_words
-
-        default = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
+        default = {"Z": caches.DEFAULT_CACHE.Z, "L": caches.DEFAULT_CACHE.L}
         if options.project_cache is not None:
-            default = read_words(options.project_cache)
+            default = caches.read_words(options.project_cache)
         values = {**values, **{name: (value, None) for name, value in default.items() if name in report.names.all}}
     return report.point_of_run(values, (*needed, "P") if options.procs == "P" else needed, "--at")
 
@@ -209,10 +207,9 @@ def _rendered(
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
     views = [replace(view, cache_assumed=assumed and "Z" in (view.at or {})) for view in views]
-    from archline.report import derivation, documents, json
+    from archline.report import derivation, documents, json, paths
     from archline.report.costs import full
     from archline.report.costs.page import document, first_page
-    from archline.report.paths import steps_text
 
     match options.format:
         case "json":
@@ -234,7 +231,7 @@ def _rendered(
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")
-            parts.append(steps_text(steps, metrics, width, options.all))
+            parts.append(paths.steps_text(steps, metrics, width, options.all))
         elif options.explain:
             parts += [derivation.text(view, metric, width) for metric in options.metric or ("work",)]
     return "\n".join(parts)

@@ -82,7 +82,12 @@ class CostOrder:
             return OrderVerdict("unknown", f"{unknown.text} is unknown: {unknown.cost.reason}")
         few, why = self.sizes.all, UNDECIDED
         best = next(
-            (amount for amount in self.amounts.values() if amount.cost.ends is not None and not amount.cost.exact), None
+            (
+                amount
+                for amount in self.amounts.values()
+                if amount.cost.interval_at is not None and not amount.cost.exact
+            ),
+            None,
         )
         if few is None and self.sizes.box is not None and best is not None:
             why = f"{UNDECIDED}: {best.text} is known best size by size, and there are more than {MAX_SIZES:,} sizes"

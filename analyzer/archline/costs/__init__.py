@@ -5,3 +5,7 @@
 sizes and evaluate costs at them, `communication` relates an algorithm on a grid to lower bounds, and `trials` runs
 programs at small sizes. Callers: archline.api, archline.energy and archline.compare.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

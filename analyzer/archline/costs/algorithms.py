@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property, lru_cache, partial
 from itertools import chain, islice
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from archline.analysis.analyse import derive
 from archline.analysis.cache.analyse import io_cost
@@ -20,13 +20,11 @@ from archline.analysis.checks.failures import (
 )
 from archline.analysis.checks.races import certain_races, certain_spawn_race
 from archline.analysis.checks.runs import Failure
-from archline.analysis.communication.derive import LONGEST
+from archline.analysis.communication import derive as grid_costs
 from archline.analysis.cost import Cost, Costs
-from archline.costs import rules
-from archline.costs.communication import ProblemBounds
+from archline.costs import communication, rules, trials
 from archline.costs.derived import DerivedCosts
-from archline.costs.trials import COST_GRID, Messages, check_messages
-from archline.execution.run import try_run
+from archline.execution import run as executor
 from archline.execution.run_rules import RACE as DATA_RACE
 from archline.expr.text import format_fact
 from archline.growth import rules as growth_rules
@@ -43,6 +41,9 @@ from archline.language.loader import load_target
 from archline.language.parser import parse_facts
 from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import replace
+
+if TYPE_CHECKING:
+    from archline.costs.trials import Messages
 
 MAX_KNOWN = 256
 MAX_CONFIRMED = 3
@@ -196,14 +197,14 @@ class AlgorithmUnderFacts:
         A program with one has no cost.
         """
         subject = self.assuming(where)
-        messages = subject.messages(COST_GRID)
+        messages = subject.messages(trials.COST_GRID) if subject.node.grid else None
         if messages is not None and messages.failure is not None:
             raise ArchlineError([messages.failure])
         return subject.report(problem=problem)
 
     def messages(self, most: int) -> Messages | None:
         """Check messages by runs on grids of up to `most` processors; None if it sends none."""
-        return check_messages(*self.executed, most) if self.node.grid else None
+        return trials.check_messages(*self.executed, most) if self.node.grid else None
 
     def report(self, where: str | None = None, *, problem: str | None = None) -> DerivedCosts:
         """Derive its `cost` without the runs that look for lost messages."""
@@ -216,12 +217,12 @@ class AlgorithmUnderFacts:
             subject._costs,
             lambda: subject._io,
             subject.of_first_call,
-            ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
+            communication.ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
             side_conditions(*about),
             partial(certain_failure, *about),
             about,
         )
-        limited = any(LONGEST.names & s.names(fact) for fact in subject.node.where)
+        limited = any(grid_costs.LONGEST.names & s.names(fact) for fact in subject.node.where)
         return costs.with_longest if limited else costs
 
     def refuse_certain_failures(self) -> None:
@@ -247,14 +248,14 @@ def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Dia
     spawned = None if races else certain_spawn_race(module, algorithm)
     if spawned is None:
         return races
-    run = try_run(module, algorithm, spawned[1])
+    run = executor.try_run(module, algorithm, spawned[1])
     # Confirmed by an execution, as failures are.
     return (spawned[0],) if isinstance(run, Diagnostic) and run.rule is DATA_RACE else ()
 
 
 def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: Failure) -> bool:
     """Test whether an execution at the sizes of a failure stops with the same rule."""
-    run = try_run(module, algorithm, failure.sizes)
+    run = executor.try_run(module, algorithm, failure.sizes)
     # There is no data of some sizes.
     return failure.rule is BAD_SIZE if run is None else isinstance(run, Diagnostic) and run.rule is failure.rule
 
@@ -271,3 +272,11 @@ def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) ->
         if is_refuted(fact, scope):
             message = f"`{format_fact(fact)}` contradicts the other facts about its sizes"
             raise error(growth_rules.NO_SIZES, message, span=fact.span)
+
+
+def select_facts(algorithm: AlgorithmUnderFacts, where: str | None) -> tuple[s.Fact, ...]:
+    """Select the facts, of comma-separated ones, that an algorithm has the sizes for."""
+    if not where:
+        return ()
+    allowed = {*algorithm.signature.size_names, *algorithm.signature.indices, "Z", "L", "P", "K"}
+    return tuple(fact for fact in parse_facts(where, "--where") if s.names(fact) <= allowed)

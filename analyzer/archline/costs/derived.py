@@ -4,30 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive_metric, derive_with_longest
 from archline.analysis.bounds import Piece
-from archline.analysis.cache.parallel import ScheduleBound, parallel_io_bounds, parallel_io_cost
-from archline.analysis.cache.traffic import traffic_cost
+from archline.analysis.cache import parallel
+from archline.analysis.cache import traffic as cache_traffic
 from archline.analysis.checks.failures import assumed_facts
 from archline.analysis.checks.runs import Failure
-from archline.analysis.communication.derive import LONGEST
-from archline.analysis.communication.place import grid_extents
+from archline.analysis.communication import derive, place
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_cost
 from archline.analysis.sampling import offsets_rules
-from archline.claims.by_cases import GeneralCase, general_case, is_shorter
+from archline.claims import by_cases
+from archline.claims import published as published_work
 from archline.claims.decide import decide_claims
 from archline.claims.growth_claims import growth_text, shown_growth
 from archline.claims.growth_of_cost import growth_of_cost
 from archline.claims.optimality import OptimalityResult, optimality_regimes
-from archline.claims.published import Published, published_bounds
 from archline.claims.verdicts import Verdict
-from archline.costs import rules
-from archline.costs.communication import ProblemBounds
-from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
+from archline.costs import rules, sizes
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
 from archline.expr.text import Formula
@@ -35,14 +32,21 @@ from archline.growth.growths import Growth
 from archline.ir.conditions import equivalent_constraints
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
-from archline.language import model
+from archline.language import model, printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import add_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
-from archline.language.printer import format_fact
 from archline.records import replace
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.parallel import ScheduleBound
+    from archline.claims.by_cases import GeneralCase
+    from archline.claims.published import Published
+    from archline.costs.communication import ProblemBounds
+    from archline.costs.sizes import Given, Point, SizeNames
+    from archline.expr.intervals import Number
 
 
 class DerivedCosts:
@@ -109,7 +113,7 @@ class DerivedCosts:
             raise KeyError(metric)
         if metric not in self._requested:
             if metric in OF_CACHE:
-                traffic = {metric: traffic_cost(self.module, self.node, metric)}
+                traffic = {metric: cache_traffic.traffic_cost(self.module, self.node, metric)}
                 self._requested[metric] = self._with(traffic, self.communication, derivation=())
             else:
                 costs = derive_metric(*self.executed, metric)
@@ -131,8 +135,8 @@ class DerivedCosts:
         plain = self.everywhere
         if not self.on_grid or any(cost.upper is None for cost in self.without_io):
             return plain
-        general = general_case(self.module, self.node, self.without_io, self.longest)
-        return general if is_shorter(general, self.without_io) else plain
+        general = by_cases.general_case(self.module, self.node, self.without_io, self.longest)
+        return general if by_cases.is_shorter(general, self.without_io) else plain
 
     @cached_property
     def general(self) -> Self | None:
@@ -142,7 +146,7 @@ class DerivedCosts:
 
     @property
     def everywhere(self) -> GeneralCase:
-        return GeneralCase(self.module, self.node, (), self.without_io, self.longest)
+        return by_cases.GeneralCase(self.module, self.node, (), self.without_io, self.longest)
 
     @cached_property
     def with_longest(self) -> Self:
@@ -152,7 +156,7 @@ class DerivedCosts:
         costs = derive_with_longest(*self.executed)
         messages = {name: costs[name] for name in ("messages", "node_messages") if name in costs.metrics}
         report = self._with(messages, None, parameters=costs.parameters)
-        report.longest = LONGEST
+        report.longest = derive.LONGEST
         report._of_any_length = self
         return report
 
@@ -173,7 +177,7 @@ class DerivedCosts:
     @property
     def needed(self) -> tuple[str, ...]:
         """The assumptions that are not facts of the algorithm's `where`."""
-        stated = set(map(format_fact, self.where))
+        stated = set(map(printer.format_fact, self.where))
         return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
     @property
@@ -198,7 +202,7 @@ class DerivedCosts:
         free: set[str] = set()
         for cost in (*self.costs, *self.costs.flops_by_kind.values()):
             free |= {name for value in (cost.lower, cost.upper) if value is not None for name in value.names}
-        return SizeNames.of(self.module, self.node, free)
+        return sizes.SizeNames.of(self.module, self.node, free)
 
     @cached_property
     def ensures(self) -> tuple[Verdict, ...]:
@@ -214,7 +218,7 @@ class DerivedCosts:
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """Check given values, as a run checks them. Raises ArchlineError (AL401 to AL407, AL526)."""
-        point = checked_point(given, self.names, self.where, option=option, needed=needed)
+        point = sizes.checked_point(given, self.names, self.where, option=option, needed=needed)
         rules_of = offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
         if broken is not None:
@@ -278,7 +282,7 @@ class DerivedCosts:
     @cached_property
     def published(self) -> Published | None:
         """Published lower bounds on io compared with ours, for library algorithms that are PolyBench kernels."""
-        return published_bounds(self.module, self.node, self.costs, self.costs["io"])
+        return published_work.published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property
     def replicated(self) -> Mapping[str, int] | None:
@@ -292,7 +296,7 @@ class DerivedCosts:
     @cached_property
     def extents(self) -> Mapping[str, Cost]:
         """The numbers of processors and nodes of a grid."""
-        return grid_extents(self.module, self.node) if self.on_grid else {}
+        return place.grid_extents(self.module, self.node) if self.on_grid else {}
 
     def cost(self, metric: str) -> Cost:
         """Return a derived cost, also one derived on request, or an extent. Raises KeyError for an unknown metric."""
@@ -311,12 +315,12 @@ class DerivedCosts:
     def misses_on(self, processors: int | str) -> Cost:
         """Bound the lines fetched into the caches of P processors together."""
         self._check_processors(processors)
-        return parallel_io_cost(self.module, self.node, self.costs["io"], processors)
+        return parallel.parallel_io_cost(self.module, self.node, self.costs["io"], processors)
 
     def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
         """Return bounds on io for several processors under schedules out of serial order."""
         span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
-        return parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
+        return parallel.parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
 
 
 def _holds_all_over(piece: Piece, condition: s.Fact, scope: Scope) -> bool:

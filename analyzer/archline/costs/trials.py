@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.cost import Cost, whole_ends_at
+from archline.analysis.cost import Cost, enclose_count
 from archline.analysis.sampling import grid_facts, search_of
+from archline.execution import run as executor
 from archline.execution import run_rules as rules
-from archline.execution.run import try_run
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
 from archline.expr.text import format_expression
@@ -54,7 +54,7 @@ def find_stopping_run(module: Module, algorithm: s.Algorithm, work: Cost) -> tup
         sizes = {name: max(size, least) for name, least in module.signatures[algorithm].at_least.items()}
         if not _is_short(work, sizes):
             break
-        run = try_run(module, algorithm, sizes)
+        run = executor.try_run(module, algorithm, sizes)
         if isinstance(run, Diagnostic) and run.rule in FAULTS and run.span is not None:
             return run, sizes
     return None
@@ -72,7 +72,7 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     """Test whether a run takes little work; if that is unknown, only the least sizes are tried."""
     try:
         if work.valued:
-            return whole_ends_at(work, sizes)[1] <= MAX_WORK
+            return enclose_count(work, sizes).upper <= MAX_WORK
     except EvaluationError:
         pass
     return max(sizes.values(), default=0) <= SIZES[1]
@@ -255,7 +255,7 @@ def _unpaired(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
 
 def _run(module: Module, algorithm: s.Algorithm, point: Point, most: int) -> Diagnostic | CompletedRun | Refusal | None:
     """Run at sizes with limited work: return the failure, the completed run or a refusal; None without a run."""
-    run = try_run(module, algorithm, point, max(most // point["P"], 1))
+    run = executor.try_run(module, algorithm, point, max(most // point["P"], 1))
     if isinstance(run, Diagnostic):
         if run.rule is rules.WHERE:
             bound = _bound(module, algorithm, run.span)

@@ -8,5 +8,8 @@ API (archline.api) and the command line are the callers.
 """
 
 from archline.callable_package import calls
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)
 
 calls(__name__, "archline.api.energies")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
-from archline.costs.sizes import NO_ROOM, Point, read_settings
-from archline.energy.machines import Machine
+from archline.costs.sizes import NO_ROOM, read_settings
 from archline.energy.quantities import LEVELS
-from archline.execution.cache import Schedule
 from archline.execution.results import TIMEOUT, Cache
 from archline.language.diagnostics import ArchlineError, did_you_mean, error
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Container
+    from pathlib import Path
+
+    from archline.costs.sizes import Point
+    from archline.energy.machines import Machine
+    from archline.execution.cache import Schedule
 
 DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: assumed if io is needed and no cache is given."""

@@ -5,3 +5,7 @@
 by numba. On a grid, processors are simulated (`simulated`) or are ranks of MPI (`mpi`). The Python API and the commands
 that run programs call it; so do checks that try programs out.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

@@ -97,6 +97,15 @@ def exact_log2(value: int) -> int:
     return ceil_log2(value)
 
 
+@helper
+def common_divisor(left: int, right: int) -> int:
+    """Return the greatest common divisor; gcd(0, n) = |n|."""
+    left, right = abs(left), abs(right)
+    while right != 0:
+        left, right = right, left % right
+    return left
+
+
 # Facts about arrays of integers: -1 where the array breaks the rule, with place and value in the state.
 @helper
 def offsets_total(ints: Words, state: Words, site: int, base: int, entries: int, stride: int, unset: Any) -> int:
@@ -212,6 +221,7 @@ SHARED: tuple[Callable[..., Any], ...] = (
     enclosing_square,
     is_power,
     exact_log2,
+    common_divisor,
     offsets_total,
     longest_gap,
     index_bound,

@@ -6,3 +6,7 @@ for a proof or a direction of growth (`direction_lp`, `prove`, `counterexample`)
 and lower growth of a quantity, `leading_terms` the terms of a form that dominate, and `normal_form` sums of terms.
 Callers are `costs`, `claims`, `recurrences`, `energy`, `report` and `api.growth`.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

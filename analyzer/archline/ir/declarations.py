@@ -8,7 +8,7 @@ from math import prod
 from random import Random
 
 from archline.algebra import atoms as a
-from archline.algebra.disjunctions import split_into_conjunctions
+from archline.algebra import disjunctions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
 from archline.expr.solutions import SizeSearch
@@ -214,7 +214,9 @@ class Declaration:
 def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
     """Read the properties of indices from the header and from conditions in the body."""
     promised = (
-        split_into_conjunctions(value) for fact in algorithm.where for value in implied_constraints(fact, scope)
+        disjunctions.split_into_conjunctions(value)
+        for fact in algorithm.where
+        for value in implied_constraints(fact, scope)
     )
     facts = tuple(value for ways in promised if len(ways) == 1 for value in ways[0])
     machine = machine_symbols(scope.module.signatures[algorithm])

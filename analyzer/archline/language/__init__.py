@@ -5,3 +5,7 @@
 Mistakes are `Diagnostic`s of documented `Rule`s in an `ArchlineError`. `printer` formats programs, `metrics` is the
 registry of costs, `call_graph` finds recursions. All later stages read the Module.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

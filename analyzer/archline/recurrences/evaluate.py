@@ -8,14 +8,13 @@ from math import inf
 from typing import NamedTuple
 
 from archline.algebra.atoms import Applied
-from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment, Number
+from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number, Point
 from archline.records import record
 from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
-Point = Mapping[str, int | Fraction]
 Place = tuple[str, tuple[Number, ...]]
 """A call with numbers: the name of the function, and the values of its parameters."""
 

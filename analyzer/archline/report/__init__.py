@@ -11,6 +11,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)
+
 
 def formats(kind: str) -> tuple[str, ...]:
     """Return the formats of a kind of results, sorted: the modules of its folder, each with a function `render`."""

@@ -10,27 +10,28 @@ from typing import TYPE_CHECKING
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import costs_symbols
 from archline.analysis.bounds import EVERYWHERE, Region
-from archline.analysis.cache.parallel import ASSUMPTION as SCHEDULE
+from archline.analysis.cache import parallel
 from archline.analysis.checks.conditions import find_assumptions
-from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
+from archline.analysis.cost import Cost, Costs, TouchedRegion, enclose_count
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
-from archline.claims.published import Published
 from archline.costs.derived import DerivedCosts
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number, Point
 from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
 from archline.language.call_graph import has_parallelism
 from archline.records import record, replace
-from archline.report.communication import CommunicationView, communication_view
+from archline.report import communication as communication_page
 from archline.report.findings import CheckFinding, unset_findings
-from archline.report.view import Contract, Number, Point, ValueRange, contract
+from archline.report.view import Contract, ValueRange, contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
     from archline.analysis.cache.parallel import ScheduleBound
     from archline.analysis.metrics.tally import DerivationStep
+    from archline.claims.published import Published
+    from archline.report.communication import CommunicationView
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
 Case = tuple[Region, Poly | None, Poly | None]
@@ -260,13 +261,13 @@ def page_view(
     scheduled = any(cost.upper is not None and cost.metric.startswith("io(") for cost in more)
     return replace(
         view,
-        assumptions=(*view.assumptions, SCHEDULE) if scheduled else view.assumptions,
+        assumptions=(*view.assumptions, parallel.ASSUMPTION) if scheduled else view.assumptions,
         divides=any(getattr(need.node, "op", "") == "/" for need in needs if need.algorithm == derived.node.name),
         contracts=tuple(map(contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
         case=partial(_case, derived) if on_grid and at is None else view.case,
         replicated=None if communication is None else communication.replicated,
-        communication=None if communication is None else communication_view(derived, at),
+        communication=None if communication is None else communication_page.communication_view(derived, at),
         schedules=() if processors is None else derived.schedules(processors),
     )
 
@@ -281,4 +282,4 @@ def _case(derived: DerivedCosts) -> CostView | None:
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:
     """Return the bounds at a point, None if unknown. Raises EvaluationError if they have no rational value."""
-    return ValueRange(*whole_ends_at(cost, at)) if cost.valued else None
+    return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None

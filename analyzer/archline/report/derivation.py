@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from archline.algebra.atoms import Applied
 from archline.algebra.polynomial import Poly
 from archline.analysis.bounds import EVERYWHERE, OTHERWISE, Region, Residency
-from archline.analysis.cache.parallel import ScheduleBound
 from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
 from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
-from archline.claims.published import Published
 from archline.expr import build as b
 from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
 from archline.growth.growths import make_order_formula
@@ -21,9 +20,13 @@ from archline.ir.amounts import UnknownAmount, map_known
 from archline.language.metrics import CALL, ITERATION, METRICS, OF_CACHE, Composition, Event
 from archline.numbers import ratio, readable
 from archline.records import replace
-from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 from archline.report.cost_view import CostRow, CostView
 from archline.report.layout import Columns, Indented, Part, block_lines, wrap
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.parallel import ScheduleBound
+    from archline.claims.published import Published
+    from archline.recurrences.model import Case, InductionCase, ProvedClaim, Range, Recurrence
 
 
 def text(view: CostView, metric: str, width: int) -> str:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archline.expr.text import Formula, join_phrases, join_with_mark
-from archline.language import model
-from archline.language import syntax as s
 from archline.language.format_statements import format_parameter
 from archline.records import record
 from archline.report.documents import Document, Table
 from archline.report.json import pick
 from archline.report.layout import indented, wrap
 from archline.report.view import contract_text, shown_place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from archline.language import model
+    from archline.language import syntax as s
 
 VERSION = 1
 _NEXT_SENTENCE = re.compile(r"(?<=[^.]\.)\s+(?=[A-Z])")

@@ -6,13 +6,13 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import groupby
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication.path_steps import PathStep
 from archline.energy.units import format_si
-from archline.execution.traced_paths import TIME, PathPiece
+from archline.execution import traced_paths
 from archline.expr.intervals import EvaluationError
 from archline.growth.short_forms import short_form
 from archline.ir.amounts import Amount, KnownAmount
@@ -22,6 +22,9 @@ from archline.report.cost_view import CostRow, CostView
 from archline.report.json import pick
 from archline.report.layout import table, wrap
 from archline.report.view import SourcePlace
+
+if TYPE_CHECKING:
+    from archline.execution.traced_paths import PathPiece
 
 MAX_LISTED_PIECES = 20
 """Pieces of the path that are listed."""
@@ -103,7 +106,7 @@ def _statement(piece: PathPiece) -> tuple[str, str]:
 
 
 def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
-    return format_si(Fraction(amount), "s") if path.metric == TIME else exact(amount)
+    return format_si(Fraction(amount), "s") if path.metric == traced_paths.TIME else exact(amount)
 
 
 def document(path: ExecutedPath) -> dict[str, Any]:

@@ -7,9 +7,9 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.expr.intervals import Number, Point
 from archline.expr.text import Formula, join_phrases, join_with_mark
-from archline.growth.growths import make_order_formula
-from archline.language import syntax as s
+from archline.growth import growths
 from archline.numbers import point_text
 from archline.records import field, record
 from archline.resources import resource
@@ -18,14 +18,12 @@ if TYPE_CHECKING:
     from archline.claims.verdicts import Verdict
     from archline.energy.running import ExecutedRun
     from archline.expr.tree import Span
+    from archline.language import syntax as s
     from archline.language.diagnostics import Diagnostic
     from archline.language.suppressions import Suppression
     from archline.report.communication import CommunicationView
     from archline.report.findings import CheckFinding
     from archline.report.paths import ExecutedPath
-
-Number = int | Fraction
-Point = Mapping[str, Number]
 
 
 @record
@@ -253,5 +251,5 @@ def contract_text(ensures: s.Ensures) -> str:
     if relation in ("==", "<=", ">="):
         text: str = Formula(ensures.bound, f"{subject} {relation}")
     else:
-        text = join_phrases(f"{subject} is ", make_order_formula(relation, ensures.bound))
+        text = join_phrases(f"{subject} is ", growths.make_order_formula(relation, ensures.bound))
     return join_phrases(text, " when ", join_with_mark(map(Formula, ensures.when), ", ")) if ensures.when else text

@@ -6,3 +6,7 @@ proofs: `enumerate.by_enumeration` for few or single sizes, `handelman.by_produc
 facts, and powers of logarithms as symbols (`logarithms.LogarithmOrder`). `farkas.Situation` proves linear claims. The
 searches for bounds of recurrences, the growth comparisons and the checks of claims call it.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

@@ -5,3 +5,7 @@
 misses from above, and a `SegmentBound` from below. `footprint`, `residency`, `upper` and `lower` treat loops,
 `recursive`, `summaries` and `data_dependent` treat calls, and `lru` counts misses of LRU replacement.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

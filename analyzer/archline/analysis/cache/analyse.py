@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
 from itertools import product
+from typing import TYPE_CHECKING
 
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
@@ -16,40 +17,40 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shorten_expression, to_tree
 from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
-from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
-from archline.analysis.cache.data_dependent.divided import UndividedError
+from archline.analysis.cache.data_dependent import analyse, divided
 from archline.analysis.cache.footprint.references import build_references, without_remainders
+from archline.analysis.cache.lower import recursive_hbl, recursive_segments
 from archline.analysis.cache.lower.hbl import HblBound, touches_memory
-from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
-from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
 from archline.analysis.cache.lower.segments import SegmentBound, segment_lower_bound
-from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, io_growth_of_recursion
-from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
+from archline.analysis.cache.recursive import asymptotic
+from archline.analysis.cache.recursive import evaluate as recursion
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.samples import sample_sizes
-from archline.analysis.cache.summaries.must_access import must_access
+from archline.analysis.cache.summaries import must_access
+from archline.analysis.cache.upper import split_outer
 from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_plans
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
-from archline.analysis.cache.upper.split_outer import SplitLoopBound
-from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, ends_at, map_cost
+from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, enclose_cost, map_cost
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
+from archline.language import printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive, local_arrays
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.records import record
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.upper.split_outer import SplitLoopBound
 
 RECOUNT_RATIO = 2
 """If upper and lower bound differ by more than this factor, accesses are counted as well."""
-BoundPair = tuple[Fraction, Fraction]
 Sizes = Mapping[str, int]
 MAX_BITS = 256
 """For sizes of more bits the use of spare lines is not searched, as the number of steps grows with the bits."""
@@ -69,19 +70,19 @@ class MissBounds:
     everything: TotalFootprint | None
     count: Callable[[], Cost]
 
-    def at(self, sizes: Sizes) -> BoundPair:
+    def at(self, sizes: Sizes) -> Interval:
         """Return the lower and the upper bound at sizes, Z and L. Raises EvaluationError."""
         try:
             return self._tightest_bounds(sizes)
         except EvaluationError:
             # In a branch that is not taken, log2(n) need not be a number.
-            return Fraction(0), self._access_count_bound(sizes)
+            return Interval(Fraction(0), self._access_count_bound(sizes))
 
     def add_lower_bounds(self, sizes: Sizes) -> int:
         """Add up the bounds from below. Raises EvaluationError."""
         return sum(bound.at(sizes) for bound in self.lower)
 
-    def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
+    def _tightest_bounds(self, sizes: Sizes) -> Interval:
         least = self.add_lower_bounds(sizes)
         if any(value >> MAX_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
@@ -95,13 +96,13 @@ class MissBounds:
             with suppress(EvaluationError):
                 most = min(most, self._access_count_bound(sizes))
         # If no loop is entered, a bound that assumes iterations may be negative.
-        return Fraction(least), max(most, Fraction(0))
+        return Interval(Fraction(least), max(most, Fraction(0)))
 
     def _access_count_bound(self, sizes: Sizes) -> Fraction:
         cost = self._access_cost
         if cost.upper is None:
             raise EvaluationError(cost.reason or "the number of accesses is unknown")
-        return ends_at(cost, sizes)[1]
+        return enclose_cost(cost, sizes).upper
 
     @cached_property
     def _access_cost(self) -> Cost:
@@ -172,22 +173,22 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
         if accesses.upper is None:
             return accesses
         lines = _total_footprint(module, algorithm)
-        touched = must_access(module, algorithm)
-    least, windows = touched.lines(algorithm), RecursiveSegmentBound(touched, algorithm)
-    divisions = DataDivisionBounds(module, algorithm)
+        touched = must_access.must_access(module, algorithm)
+    least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
+    divisions = analyse.DataDivisionBounds(module, algorithm)
 
-    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def enclose(point: Point) -> Interval:
         sizes = _integer_point(point)
-        most = ends_at(accesses, sizes)[1]
+        most = enclose_cost(accesses, sizes).upper
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
             most = min(most, everything)
-        with suppress(UndividedError):
+        with suppress(divided.UndividedError):
             most = min(most, Fraction(divisions.at(sizes)))
-        return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
+        return Interval(max(evaluate(least, sizes), Fraction(windows.at(sizes))), most)
 
     bounds = _with_lower_bounds(least, accesses.by_case)
-    return replace(accesses, lower=least, bounds=bounds, ends=bounds_at, touched=touched.in_full(algorithm))
+    return replace(accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.in_full(algorithm))
 
 
 def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
@@ -236,14 +237,14 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     scope, nodes = Lowering(module).trace(algorithm)
     refs = build_references(iter_accesses(nodes), scope.facts, traffic)
     if not refs:
-        return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
+        return Cost("io", "exact", ZERO, ZERO, interval_at=lambda _: Interval.of(0))
     points = sample_sizes(algorithm, scope)
     planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
     by = {plan: planner for planner in planners for plan in planner.plans()}
     if not by:
         raise UnboundedError
     upper = PlanUpperBound(list(by), scope.facts)
-    lower, phases = segment_lower_bound(nodes, scope.facts, points), SplitLoopBound(planners[0], upper)
+    lower, phases = segment_lower_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
     best = pareto_plans(by, points)
     all_ = total_footprint(refs, scope.facts)
     written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
@@ -269,7 +270,7 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     once = levels[0][1] if levels else ZERO
     most = (always or alternatives[-1]).value
 
-    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Point) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
 
     orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), any_schedule_minimum)
@@ -283,7 +284,7 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
             *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
         ),
         orderless=None if traffic else orderless,
-        ends=lambda point: values.at(_integer_point(point)),
+        interval_at=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
     return cost if always else _add_access_count_bound(cost, counted())
@@ -294,7 +295,9 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
     accesses = accesses_of(module, algorithm)
     if not traffic or accesses.upper is None:
         return accesses
-    return map_cost(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
+    return map_cost(
+        accesses, lambda _: ZERO, lambda most: most * 2, lambda _, count: Interval(Fraction(0), count.upper * 2)
+    )
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
@@ -332,7 +335,7 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
 
 def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
-    recursions = RecursiveMissBounds(module, algorithm)
+    recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
     if accesses.upper is None:
@@ -340,30 +343,33 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     body = recursions.body_of(algorithm)
     restore = body.body.scope.facts.restore
 
-    touched = must_access(module, algorithm)
-    below, windows = recursive_hbl_bound(module, body.body, touched), RecursiveSegmentBound(touched, algorithm)
+    touched = must_access.must_access(module, algorithm)
+    below, windows = (
+        recursive_hbl.recursive_hbl_bound(module, body.body, touched),
+        recursive_segments.RecursiveSegmentBound(touched, algorithm),
+    )
 
-    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Point) -> Fraction:
         return Fraction(below.at(_integer_point(point)))
 
-    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def enclose(point: Point) -> Interval:
         sizes = _integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
         if body.boxes or not most:
             # A call by indices may access few of the elements between its ends.
-            most.append(ends_at(accesses, sizes)[1])
-        return max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most)
+            most.append(enclose_cost(accesses, sizes).upper)
+        return Interval(max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most))
 
     growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
-        key = tuple(map(format_fact, facts))
+        key = tuple(map(printer.format_fact, facts))
         if key not in growths:
             try:
-                growths[key] = io_growth_of_recursion(recursions, facts)
-            except UnsolvedRecursionError as problem:
+                growths[key] = asymptotic.io_growth_of_recursion(recursions, facts)
+            except asymptotic.UnsolvedRecursionError as problem:
                 growths[key] = str(problem)
         return growths[key]
 
@@ -383,7 +389,7 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
             below.reason,
             touched.lines(algorithm, plain=True),
         ),
-        ends=bounds_at,
+        interval_at=enclose,
         reached=recursions.reached,
         touched=touched.in_full(algorithm),
     )
@@ -396,7 +402,7 @@ def _all_arrays_fit_bound(lines: Poly) -> Bound:
     )
 
 
-def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+def _integer_point(point: Point) -> dict[str, int]:
     """Convert the values of a point to integers. Raises EvaluationError if Z or L is missing, or Z < L."""
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:

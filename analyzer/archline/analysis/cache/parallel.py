@@ -8,13 +8,11 @@ the serial order, bounds are known up to constants.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from fractions import Fraction
-
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost, map_cost
 from archline.expr import build as b
+from archline.expr.intervals import Interval, Point
 from archline.expr.text import join_phrases
 from archline.growth.growths import make_order_formula
 from archline.language import syntax as s
@@ -22,7 +20,6 @@ from archline.language.call_graph import local_arrays
 from archline.language.model import Module
 from archline.records import record, replace
 
-Ends = tuple[Fraction, Fraction]
 ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
 
 
@@ -37,12 +34,12 @@ def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processor
         return Cost(metric, "unknown", None, None, reason, local.span)
     count = Poly.symbol(processors) if isinstance(processors, str) else Poly.constant(processors)
 
-    def bounds_at(point: Mapping[str, int | Fraction], misses: Ends) -> Ends:
+    def enclose(point: Point, misses: Interval) -> Interval:
         assert io.lower is not None
-        return evaluate(io.lower, point), misses[1] * evaluate(count, point)
+        return Interval(evaluate(io.lower, point), misses.upper * evaluate(count, point))
 
     # A line that is touched is fetched by one processor at least, whatever each loop fetches.
-    together = map_cost(io, lambda once: once, lambda most: most * count, bounds_at)
+    together = map_cost(io, lambda once: once, lambda most: most * count, enclose)
     return replace(
         together,
         metric=metric,

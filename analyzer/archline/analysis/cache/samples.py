@@ -9,13 +9,13 @@ from math import isqrt
 from operator import eq
 from random import Random
 
-from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import is_data_independent
 from archline.analysis.sampling import assumed, search_of
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.declarations import index_declaration
 from archline.ir.scope import Scope
 from archline.language import syntax as s

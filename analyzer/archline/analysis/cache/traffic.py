@@ -29,7 +29,7 @@ from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cache.summaries.must_access import must_access
 from archline.analysis.cost import Cost, map_cost
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
@@ -42,8 +42,6 @@ from archline.records import record, replace
 
 NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
 """Errors after which bounds on misses replace a derivation from accesses."""
-Point = Mapping[str, int | Fraction]
-Ends = tuple[Fraction, Fraction]
 
 
 def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
@@ -55,11 +53,11 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def bounds_at(point: Point, misses: Ends) -> Ends:
-        return least.at(point), misses[1] - _nonnegative_lines(read, point)
+    def enclose(point: Point, misses: Interval) -> Interval:
+        return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
 
     io = io_cost(module, algorithm)
-    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, bounds_at), metric="writebacks")
+    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, enclose), metric="writebacks")
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -73,11 +71,11 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 def convert_lines_to_bytes(lines: Cost) -> Cost:
     """Convert a cost that counts lines to the bytes in them."""
 
-    def bounds_at(point: Point, ends: Ends) -> Ends:
-        return ends[0] * point["L"] * WORD, ends[1] * point["L"] * WORD
+    def enclose(point: Point, misses: Interval) -> Interval:
+        return misses.times(Fraction(point["L"]) * WORD)
 
     times = (LINE * WORD).__mul__
-    return replace(map_cost(lines, times, times, bounds_at), metric="bytes")
+    return replace(map_cost(lines, times, times, enclose), metric="bytes")
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
@@ -93,14 +91,14 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         recursions = solved
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def bounds_at(point: Point, misses: Ends) -> Ends:
-        most = misses[1] * 2 - _nonnegative_lines(read, point)
+    def enclose(point: Point, misses: Interval) -> Interval:
+        most = misses.upper * 2 - _nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
                 most = min(most, Fraction(recursions.at(_integer_point(point))))
-        return misses[0] + least.at(point), most
+        return Interval(misses.lower + least.at(point), most)
 
-    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, bounds_at)
+    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose)
 
 
 @record(eq=False)

@@ -5,3 +5,7 @@ contribution of each statement as a `PathStep`; `analysis.analyse` calls both.
 `walk` follows processors, each at a `Position`, through a program, `steps` counts single exchanges, `memory` the
 peak of local arrays; `recursion` builds recurrences of recursive algorithms.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

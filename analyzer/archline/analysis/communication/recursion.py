@@ -9,7 +9,6 @@ the same as on one processor.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
 from itertools import product
 from math import prod
 from typing import Any
@@ -22,6 +21,7 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.communication.floors import between_floors, is_nonnegative
 from archline.analysis.communication.place import GridAxis, Position, position_at_start
 from archline.analysis.cost import Cost
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.extraction import (
     BodyCase,
     DecisionPath,
@@ -30,10 +30,9 @@ from archline.analysis.metrics.extraction import (
     enumerate_cases,
 )
 from archline.analysis.metrics.operations import STANDARD
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.statements import Outcome
 from archline.analysis.metrics.tally import FREE, Tally, choose_tally
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.tree import defined_sizes
 from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope
@@ -326,16 +325,16 @@ class GridRecursions:
         values = ValueTable({function.name: function for function in (upper, *lowers)})
         more = more.substitute(self._defined_sizes(algorithm))
 
-        def bounds_at(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        def enclose(sizes: Point) -> Interval:
             point = {name: int(value) for name, value in sizes.items()}
             if not point.keys() >= set(upper.parameters):
                 raise EvaluationError("not all sizes are given")
-            added = evaluate(more, point)
-            return max(values.at(lower.name, point) for lower in lowers) + added, values.at(upper.name, point) + added
+            least = max(values.at(lower.name, point) for lower in lowers)
+            return Interval(least, values.at(upper.name, point)) + Interval.of(evaluate(more, point))
 
         return replace(
             cost,
-            ends=bounds_at,
+            interval_at=enclose,
             recursion=IntegerRecurrence(lowers[0], upper, None, lambda _: {}, scales=True, more=more),
         )
 

@@ -19,10 +19,11 @@ from typing import TypeGuard
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.cost import Cost, cost_of
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import CostModel, nest_cost
-from archline.analysis.metrics.recursion import Derivation
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
 from archline.analysis.regimes import with_regimes
+from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope
@@ -62,16 +63,16 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     if isinstance(amount, UnknownAmount):
         cost = cost_of(METRIC, amount, frozenset(), algorithm)
         if both and find_component(module, algorithm):
-            cost = replace(cost, ends=statements.recursions.closed(algorithm, METRIC).ends)
+            cost = replace(cost, interval_at=statements.recursions.closed(algorithm, METRIC).interval_at)
         return cost, steps
     cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
-        ends, bounds = closed.ends, tuple(bound for piece in closed.pieces for bound in piece.bounds)
+        known, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
-        known = ends if both or ends is None else lambda point: (Fraction(0), ends(point)[1])
-        return replace(cost, bounds=bounds, ends=known), steps
+        enclose = known if both or known is None else lambda point: Interval(Fraction(0), known(point).upper)
+        return replace(cost, bounds=bounds, interval_at=enclose), steps
     return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
 
 

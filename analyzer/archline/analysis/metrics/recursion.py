@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from fractions import Fraction
-from functools import cached_property, partial
+from functools import partial
 from itertools import permutations
-from typing import Self
 
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
@@ -17,7 +15,7 @@ from archline.analysis.metrics.relations import may_exceed
 from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, solution_by_regimes
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope, index_declaration
 from archline.language import syntax as s
@@ -137,12 +135,12 @@ class RecursionSolver:
             return solution
         values = self._values_of(metric)
 
-        def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+        def enclose(point: Point) -> Interval:
             sizes = {name: int(value) for name, value in point.items()}
             bounds = [values.at(name, sizes) for name in names]
-            return bounds[0], bounds[-1]
+            return Interval(bounds[0], bounds[-1])
 
-        return replace(solution, ends=bounds_at)
+        return replace(solution, interval_at=enclose)
 
     def _sum_over_kinds(self, algorithm: s.Algorithm, metric: str) -> MetricSolution | None:
         """Sum a metric over its kinds, if these are known exactly; else None."""
@@ -435,17 +433,3 @@ def _system_key(system: System) -> str:
     for function in functions:
         text = text.replace(f"{system.metric} of {function.algorithm.name}", "itself")
     return text
-
-
-class Derivation(Statements):
-    """Derives the costs of algorithms, with recursive ones solved by their recurrences."""
-
-    @cached_property
-    def recursions(self) -> RecursionSolver:
-        return RecursionSolver(self)
-
-    def _with_fewer_guards(self) -> Self:
-        derivation = super()._with_fewer_guards()
-        # Recursions are solved again, with the guards bounded.
-        vars(derivation).pop("recursions", None)
-        return derivation

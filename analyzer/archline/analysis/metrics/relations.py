@@ -12,8 +12,7 @@ path but on no processor; it always proceeds.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from fractions import Fraction
+from collections.abc import Iterator
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
@@ -22,8 +21,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.bounds import Bound, Piece, build_piece
-from archline.analysis.cost import Cost, Costs, ends_at
-from archline.expr.intervals import EvaluationError
+from archline.analysis.cost import Cost, Costs, enclose_cost
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.language import syntax as s
 from archline.language.call_graph import declared_costs, find_reachable
 from archline.language.metrics import METRICS
@@ -87,8 +86,18 @@ def time_cost(costs: Costs, processors: Poly, name: str) -> Cost:
             return replace(cost, metric=metric, declared=declared)
     least, most = _bound_time(_require_bounds(work), _require_bounds(span), processors)
     bounds = _bounds_by_case(work.by_case, span.by_case, processors)
-    ends = _TimeAtPoint(work, span, processors)
-    return Cost(metric, "declared" if declared else "bounded", least, most, None, None, declared, bounds, ends=ends)
+    interval_at = _TimeAtPoint(work, span, processors)
+    return Cost(
+        metric,
+        "declared" if declared else "bounded",
+        least,
+        most,
+        None,
+        None,
+        declared,
+        bounds,
+        interval_at=interval_at,
+    )
 
 
 Bounds = tuple[Poly, Poly]
@@ -137,9 +146,9 @@ class _TimeAtPoint:
     span: Cost
     processors: Poly
 
-    def __call__(self, point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def __call__(self, point: Point) -> Interval:
         processors = evaluate(self.processors, point)
         if processors < 1:
             raise EvaluationError("there is no processor")
-        work, span = ends_at(self.work, point), ends_at(self.span, point)
-        return max(span[0], work[0] / processors), span[1] + work[1] / processors
+        work, span = enclose_cost(self.work, point), enclose_cost(self.span, point)
+        return Interval(max(span.lower, work.lower / processors), span.upper + work.upper / processors)

@@ -8,7 +8,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
 from archline.analysis.bounds import Piece, Region, Written, build_piece
-from archline.analysis.cost import Ends
+from archline.analysis.cost import IntervalAt
 from archline.ir.amounts import Amount, KnownAmount, map_known
 from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
@@ -25,7 +25,7 @@ class MetricSolution:
 
     amount: Amount
     pieces: tuple[Piece, ...] = ()
-    ends: Ends | None = field(default=None, repr=False)
+    interval_at: IntervalAt | None = field(default=None, repr=False)
     proofs: tuple[InductionProof, ...] = field(default=(), repr=False)
 
 

@@ -296,6 +296,9 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             bound = max(INT_LIMIT if value.bound is None else value.bound for value in values)
             text = f"{function}({', '.join(value.text for value in values)})"
             return put_brackets(fn, text, *values, bound=bound)
+        case "gcd":
+            text = f"common_divisor({values[0].text}, {values[1].text})"
+            return put_brackets(fn, text, *values, bound=max(INT_LIMIT if x.bound is None else x.bound for x in values))
         case "abs":
             return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
         case "log2" | "sqrt":

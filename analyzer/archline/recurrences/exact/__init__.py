@@ -6,3 +6,7 @@ that satisfy the equations identically, and `indexed` finds forms of recursions 
 the inequalities of one function as `Transition` steps; `at_call` expresses terms at the sizes of calls.
 `analysis.metrics.recursion` calls these for every metric; `explain` turns proofs into the recurrences that are printed.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

@@ -7,14 +7,12 @@ of halvings until v is at most k, ceil(log2(ceil(v/k))): for v > k it is one les
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
-from archline.algebra.facts import Facts
-from archline.algebra.polynomial import ONE, Atom, Poly, sum_polynomials
+from archline.algebra.polynomial import ONE, Poly, sum_polynomials
 from archline.algebra.prove.logarithms import (
-    Logarithm,
     LogarithmOrder,
     counts_halvings,
     halving_ceiling,
@@ -23,7 +21,16 @@ from archline.algebra.prove.logarithms import (
 )
 from archline.algebra.prove.prover import never_negative
 from archline.numbers import fmpq
-from archline.recurrences.model import SizeFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from archline.algebra.facts import Facts
+    from archline.algebra.polynomial import Atom
+    from archline.algebra.prove.logarithms import (
+        Logarithm,
+    )
+    from archline.recurrences.model import SizeFunction
 
 
 def build_min_halvings(size: Poly, end: Poly) -> Poly:

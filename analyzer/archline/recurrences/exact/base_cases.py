@@ -7,19 +7,25 @@ Which of the two preserves a bound depends on the sign of its factor; if that is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
 from archline.algebra.atoms import Applied, PositivePart, positive_part
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import find_direction
-from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
-from archline.algebra.prove.enumerate import by_enumeration
-from archline.algebra.prove.handelman import STRONG_TACTICS
+from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, sum_polynomials
+from archline.algebra.prove import enumerate
 from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.strong import STRONG_TACTICS
+from archline.recurrences.exact import leaves
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, remove_halvings, replace_halvings
-from archline.recurrences.exact.leaves import remove_leaf_counts
-from archline.recurrences.model import Equation, SizeFunction
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from archline.algebra.polynomial import Atom
+    from archline.recurrences.model import Equation, SizeFunction
 
 MAX_PROOF = 20_000
 
@@ -29,7 +35,10 @@ def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
     value = value.substitute(function.facts.rewrites)
     differences = ((case.facts, value - case.value) for case in function.equations if not case.recursive)
     sign = 1 if upper else -1
-    return all(never_negative(margin.scaled(sign), facts, [by_enumeration], MAX_PROOF) for facts, margin in differences)
+    return all(
+        never_negative(margin.scaled(sign), facts, [enumerate.by_enumeration], MAX_PROOF)
+        for facts, margin in differences
+    )
 
 
 def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
@@ -125,7 +134,7 @@ DIVISOR_NAME = "common divisor "
 def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
     """Return an upper (or a lower) bound of `value` without maxima max(0, v - c) of sizes and logarithms v."""
     value = remove_divisors(value, facts, upper)
-    value = transform_inside_clamp(value, lambda term: remove_leaf_counts(term, upper))
+    value = transform_inside_clamp(value, lambda term: leaves.remove_leaf_counts(term, upper))
     value = value if upper else transform_inside_clamp(value, lambda term: remove_halvings(term, facts))
     value = value if upper else remove_clamp(value)
     for atom in sorted(value.atoms(), key=lambda atom_: atom_.key):
@@ -160,7 +169,7 @@ def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
 
 def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
     """Relax a lower bound: simpler terms replace numbers of leaves, logarithms of sizes replace numbers of halvings."""
-    plain = transform_inside_clamp(low, lambda term: remove_leaf_counts(term, upper=False))
+    plain = transform_inside_clamp(low, lambda term: leaves.remove_leaf_counts(term, upper=False))
     return transform_inside_clamp(
         plain, lambda term: remove_halvings(replace_halvings(_resolve_maxima(term, facts), facts), facts)
     )

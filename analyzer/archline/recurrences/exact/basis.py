@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from fractions import Fraction
 from itertools import combinations_with_replacement
 from itertools import product as pairs
 
@@ -12,6 +11,7 @@ from archline.algebra.bounds import Power
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, sum_polynomials, to_rational
 from archline.algebra.prove.logarithms import Logarithm
+from archline.expr.intervals import Point
 from archline.numbers import fmpq
 from archline.records import record
 from archline.recurrences.exact.at_call import (
@@ -49,7 +49,7 @@ class ProofTerm:
         logs = product(caller.write_logarithm_at(log, sizes) for log in self.logs)
         return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
 
-    def number(self, point: Mapping[str, int | Fraction], most: bool) -> fmpq:
+    def number(self, point: Point, most: bool) -> fmpq:
         """Return an upper bound (`most`) or a lower bound of the value of the product at a point."""
         value = to_rational(evaluate(self.plain * self.indicator, point))
         for log in self.logs:

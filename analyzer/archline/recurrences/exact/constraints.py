@@ -12,10 +12,10 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, sum_polynomials, to_rational
 from archline.algebra.prove.enumerate import by_enumeration
 from archline.algebra.prove.prover import never_negative
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Point
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.evaluate import Point, PointTable, ValueTable
+from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import samples
 from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references
 from archline.recurrences.exact.basis import BasisTerm, make_basis, multiply, signed_logarithms

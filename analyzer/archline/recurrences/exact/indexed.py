@@ -33,13 +33,13 @@ from archline.algebra.index_range import IndexRange, find_index_range
 from archline.algebra.polynomial import ONE, ZERO, Monomial, Poly, linear_combination, product, sum_polynomials
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import cone_constraints, iterate_proposals
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Point
 from archline.expr.solutions import SizeSearch
 from archline.ir.declarations import Declaration
 from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
-from archline.recurrences.evaluate import FunctionCases, Point, ValueTable
+from archline.recurrences.evaluate import FunctionCases, ValueTable
 from archline.recurrences.model import Equation, SizeFunction, find_calls, replace_calls, split_by_call
 
 MAX_DEGREE = 3

@@ -13,10 +13,10 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Point
 from archline.expr.solutions import SizeSearch
 from archline.records import field, record
-from archline.recurrences.evaluate import FunctionCases, Point
+from archline.recurrences.evaluate import FunctionCases
 from archline.recurrences.model import Equation, SizeFunction
 
 P = ParamSpec("P")

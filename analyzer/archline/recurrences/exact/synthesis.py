@@ -19,7 +19,6 @@ from operator import mul
 import numpy as np
 
 from archline.algebra.effort import LazyList, OutOfBudgetError, limit_effort
-from archline.algebra.evaluate.compiled import Number
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.polynomial import Poly, Symbol, linear_combination, to_rational
@@ -33,9 +32,8 @@ from archline.algebra.prove.handelman import (
     propose_coefficients,
     round_to_fractions,
 )
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number, Point
 from archline.numbers import fmpq
-from archline.recurrences.evaluate import Point
 from archline.recurrences.exact import leaves
 from archline.recurrences.exact.basis import (
     BasisTerm,

@@ -9,9 +9,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from itertools import chain
+from typing import TYPE_CHECKING
 
-from archline.claims.communication_bounds import Ends
-from archline.costs.communication import replication_note
+from archline.costs import communication as grid_notes
 from archline.expr import build as b
 from archline.expr.build import ONE
 from archline.expr.text import Formula, format_conjunction, format_fact, join_phrases, join_with_mark, prefix_relation
@@ -19,15 +19,8 @@ from archline.growth.growths import divide_expressions, make_order_formula
 from archline.language.metrics import OF_CACHE
 from archline.numbers import point_text, readable, short
 from archline.records import replace
+from archline.report import communication as communication_page
 from archline.report import derivation, lru
-from archline.report.communication import (
-    BoundView,
-    CommunicationView,
-    factor_text,
-    nearness_text,
-    numeral,
-    on_processors,
-)
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import (
     IO,
@@ -42,6 +35,10 @@ from archline.report.costs.forms import (
 from archline.report.documents import Document, Section, Table, text
 from archline.report.findings import tally
 from archline.report.view import Contract, shown_place
+
+if TYPE_CHECKING:
+    from archline.claims.communication_bounds import Ends
+    from archline.report.communication import BoundView, CommunicationView
 
 OF_REPLACEMENT = {
     "writebacks": "writebacks: under a replacement policy with the fewest misses, which need not minimise bytes",
@@ -212,7 +209,7 @@ def _least_heading(view: CommunicationView) -> str:
     if view.processors is None or view.memory is None:
         where = "" if not view.where else f", {'; '.join(view.where)}"
         return f"{any_}{where}"
-    return f"{any_} with {readable(view.memory)} words of memory {on_processors(view.processors)}"
+    return f"{any_} with {readable(view.memory)} words of memory {communication_page.on_processors(view.processors)}"
 
 
 def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
@@ -236,15 +233,17 @@ def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[
     for index, bound in enumerate(valued):
         assert bound.value is not None
         shown = view.words is not None and (index == 0 or bound.value[1] < 0)
-        near = factor_text(view.words, bound.value) if shown and view.words is not None else ""
-        yield PageRow("words" if not index else "", numeral(max(bound.value, NOTHING)), bound.kind, near)
+        near = communication_page.factor_text(view.words, bound.value) if shown and view.words is not None else ""
+        yield PageRow(
+            "words" if not index else "", communication_page.numeral(max(bound.value, NOTHING)), bound.kind, near
+        )
     if view.least_messages is not None and view.least_messages[0] > 0:
-        near = "" if view.messages is None else factor_text(view.messages, view.least_messages)
-        yield PageRow("messages", numeral(view.least_messages), "words over memory", near)
+        near = "" if view.messages is None else communication_page.factor_text(view.messages, view.least_messages)
+        yield PageRow("messages", communication_page.numeral(view.least_messages), "words over memory", near)
 
 
 def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
-    near = join_with_mark(nearness_text(bound.near), "; ")
+    near = join_with_mark(communication_page.nearness_text(bound.near), "; ")
     if bound.growth is not None:
         yield PageRow("words", bound.growth, bound.kind, near)
     label, kind = "words", bound.kind
@@ -263,7 +262,7 @@ def _least_assumptions(view: CommunicationView) -> Iterator[str]:
 def _replicated(view: CostView) -> Iterator[str]:
     """State that the input is replicated, so that no bounds apply."""
     if view.replicated is not None:
-        yield replication_note(view.replicated, view.communication is not None)
+        yield grid_notes.replication_note(view.replicated, view.communication is not None)
 
 
 def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:

@@ -5,3 +5,7 @@
 function of the volume in each `CallState`, and `analyse` combines the solutions with the calls around the
 recursion.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

@@ -44,7 +44,7 @@ from archline.analysis.metrics.accesses import (
     contiguous_arrays,
 )
 from archline.analysis.metrics.data import amount_at_sizes, contains_kind
-from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, UnknownAmount, exact_amount

@@ -17,7 +17,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, sum_polynomials
 from archline.analysis.metrics.accesses import METRIC, Rows, WordModel
-from archline.analysis.metrics.recursion import Derivation
+from archline.analysis.metrics.derivation import Derivation
 from archline.ir.declarations import declared_scope
 from archline.ir.places import shape_of
 from archline.ir.scope import static_value

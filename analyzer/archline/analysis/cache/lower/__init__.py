@@ -5,3 +5,7 @@
 `segments` cuts the written order of loops in windows, `hbl` bounds every schedule of a loop nest by the
 Hoelder-Brascamp-Lieb inequality, and `recursive_segments` and `recursive_hbl` do the same for recursions.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

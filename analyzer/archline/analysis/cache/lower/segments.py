@@ -21,7 +21,7 @@ from math import ceil
 
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, is_out_of_time
-from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.relax import bounded_sum
@@ -38,7 +38,7 @@ from archline.analysis.cache.footprint.windows import (
 )
 from archline.analysis.cache.lower.hbl import HblBound, any_schedule_bound
 from archline.analysis.cache.samples import SampledAmounts
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, nest_shape
 from archline.ir.tree import Access, Array, Chain, Loop, Node, contiguous_dimension, iter_accesses, writes_only

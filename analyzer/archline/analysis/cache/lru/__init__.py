@@ -5,3 +5,10 @@ sizes; `api.metrics` calls it. `schedule` translates accesses to isl relations, 
 T. Gysi, T. Grosser, L. Brandner, T. Hoefler, A Fast Analytical Model of Fully Associative Caches, PLDI 2019,
 count so at given sizes. Here sizes may stay symbols; lines have a given number of words.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)
+
+MAX_SECONDS = 60.0
+"""How long a count may take by default."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from signal import Signals
 
+from archline.analysis.cache.lru import MAX_SECONDS
 from archline.analysis.cache.lru.distribution import LruCounts
 from archline.analysis.cache.lru.schedule import Problem, build_problem
 from archline.expr.tree import Span
@@ -18,7 +19,6 @@ from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record
 
-MAX_SECONDS = 60.0
 MAX_BYTES = 4 << 30
 WORKER = "archline.analysis.cache.lru.count"
 

@@ -5,3 +5,7 @@ io; `cache.analyse` and `cache.traffic` call them.
 `evaluate` follows the calls of each `AnalysedBody`, `asymptotic` solves a recurrence for the growth, and
 `potential` finds a `Potential`, a closed form for recursions whose calls are selected by indices.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

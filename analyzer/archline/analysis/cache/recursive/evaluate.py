@@ -14,7 +14,7 @@ from functools import cached_property
 from math import ceil
 
 from archline.algebra.effort import OUT_OF_TIME, OutOfBudgetError, TooComplexError, is_out_of_time
-from archline.algebra.evaluate.compiled import Compiler, Compute, Number
+from archline.algebra.evaluate.compiled import Compiler, Compute
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.references import build_references
@@ -24,7 +24,7 @@ from archline.analysis.cache.summaries.reach import Box, ReachedBoxes, lines_of_
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cache.upper.evaluate import PlanUpperBound
 from archline.analysis.cost import ReachedRegion
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import array_lines, box_lines
 from archline.ir.places import shape_of

@@ -5,3 +5,7 @@
 `regions` collects each `MustTouchRegion` that a sequence of nodes touches in full, from elements, loops and
 claims about calls.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

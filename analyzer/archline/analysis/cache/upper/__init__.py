@@ -5,3 +5,7 @@ loops, and `PlanUpperBound.at` takes the best plan that fits at a point; `cache.
 `pareto` selects choices of residencies, `evaluate` uses spare lines to retain parts of arrays, `cold` counts the
 total footprint, and `split_outer` bounds two halves of a loop separately.
 """
+
+from archline.lazy_modules import load_on_use
+
+load_on_use(__name__)

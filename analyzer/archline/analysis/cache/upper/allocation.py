@@ -13,23 +13,19 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial, reduce
 from itertools import chain
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.effort import TooComplexError, limit_effort
-from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference
+from archline.analysis.cache.residency import group as groups
+from archline.analysis.cache.residency import row_split, stencil
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.group import (
-    by_turns,
-    interleaved_residency,
-    pinned_windows,
-    row_and_next_element,
-)
-from archline.analysis.cache.residency.row_split import RowSplitSearch
 from archline.analysis.cache.residency.single import (
     in_windows,
     monotone_walk_residency,
@@ -37,14 +33,16 @@ from archline.analysis.cache.residency.single import (
     single_reference_residencies,
     walk_key,
 )
-from archline.analysis.cache.residency.stencil import row_with_pinned_entries, stencil_residencies, up_to
 from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
 from archline.analysis.cache.upper.pareto import ParetoChoices, combine_choices
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, Chain, Loop, contiguous_dimension
 from archline.records import memoised, record
+
+if TYPE_CHECKING:
+    from archline.analysis.cache.residency.row_split import RowSplitSearch
 
 
 @record(eq=False)
@@ -58,7 +56,7 @@ class ReferenceCluster:
     @cached_property
     def pins(self) -> tuple[tuple[Loop | None, Poly, Poly], ...]:
         """The windows in which lines may be pinned."""
-        return tuple(pinned_windows(self.references))
+        return tuple(groups.pinned_windows(self.references))
 
     @property
     def all_parts(self) -> Iterator[ReferenceCluster]:
@@ -105,14 +103,14 @@ def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | No
     """Yield the residencies that hold references to one array jointly."""
     if len(references) > 1:
         yield from in_windows(tuple(references))
-        yield from stencil_residencies(references)
+        yield from stencil.stencil_residencies(references)
         for derive_residency in (
-            row_and_next_element,
+            groups.row_and_next_element,
             monotone_walk_residency,
-            interleaved_residency,
-            by_turns,
-            row_with_pinned_entries,
-            up_to,
+            groups.interleaved_residency,
+            groups.by_turns,
+            stencil.row_with_pinned_entries,
+            stencil.up_to,
         ):
             yield derive_residency(references)
 
@@ -453,7 +451,7 @@ class AllocationPlanner:
 
     @memoised
     def _row_split_search(self, _: Array) -> RowSplitSearch:
-        return RowSplitSearch(self._alone)
+        return row_split.RowSplitSearch(self._alone)
 
     @memoised
     def _cached_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:

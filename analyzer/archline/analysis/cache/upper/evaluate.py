@@ -17,13 +17,13 @@ from math import ceil, floor, inf, isfinite
 from operator import attrgetter
 
 from archline.algebra.effort import is_out_of_time
-from archline.algebra.evaluate.compiled import Compiler, Compute, Environment, Number
+from archline.algebra.evaluate.compiled import Compiler, Compute, Environment
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.row_split import CUT, RowSplit
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.ir.tree import Loop
 from archline.records import memoised, record
 

@@ -343,7 +343,7 @@ algorithm f(n: size, k: size):
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
-        (TWO_SHRINK, "its calls change `k`, `n` together"),
+        (TWO_SHRINK, "its calls change several parameters: `k`, `n`"),
         (text_of("f(n - 1); f(n//2)", 0), "besides calls at the size less a constant"),
         (text_of("f(n - 1 - n%2)", 0), "neither a part of `n` nor `n` less a constant"),
     ],

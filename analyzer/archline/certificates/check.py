@@ -228,7 +228,7 @@ class Differences:
 Data: TypeAlias = Mapping[str, Any]
 # Monomials (small, large) with small <= C*large for some constant C.
 Inequality: TypeAlias = tuple[Monomial, Monomial]
-_ZERO, _ONE, _INVERSE = make_rational(0), make_rational(1), make_rational(-1)
+_ZERO, _INVERSE = make_rational(0), make_rational(-1)
 
 
 class Proofs:

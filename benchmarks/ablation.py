@@ -30,7 +30,7 @@ from archline.analysis.cache.upper import allocation as clusters
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cache.upper.evaluate import RetainClasses, RetainRows
 from archline.analysis.cache.upper.split_outer import SplitLoopBound
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
@@ -101,7 +101,7 @@ class Kernel:
         found: dict[int, Fraction] = {}
         for lines in CAPACITIES if cost.upper is not None else ():
             try:
-                found[lines] = ends_at(cost, {**self.sizes, "Z": lines * LINE, "L": LINE})[1]
+                found[lines] = enclose_cost(cost, {**self.sizes, "Z": lines * LINE, "L": LINE}).upper
             except EvaluationError:
                 continue
         return found

@@ -21,7 +21,7 @@ from common import ROOT, machine, parsed
 
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.samples import sample_sizes
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared_scope
@@ -51,7 +51,7 @@ def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:
         cost = io_cost(module, algorithm)
         derived.append(time.process_time() - start)
         with suppress(EvaluationError):
-            ends_at(cost, {**point, "Z": LINES * point["L"]})
+            enclose_cost(cost, {**point, "Z": LINES * point["L"]})
         valued.append(time.process_time() - start - derived[-1])
     return min(derived), min(valued)
 

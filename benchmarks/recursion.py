@@ -62,8 +62,8 @@ def against_sympy(repeat: int) -> None:
 
     subject = algorithm(CUBES)
     work = derive(subject.module, subject.node)["work"]
-    assert work.ends is not None
-    values = [int(work.ends({"n": 2**k, "m": 2**k, "p": 2**k})[0]) for k in range(4, 9)]
+    assert work.interval_at is not None
+    values = [int(work.interval_at({"n": 2**k, "m": 2**k, "p": 2**k}).lower) for k in range(4, 9)]
     k, f = sympy.Symbol("k", integer=True), sympy.Function("f")
     added = values[1] - 8 * values[0]
 

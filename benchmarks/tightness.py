@@ -82,7 +82,7 @@ def factors(cost: Cost, points: Sequence[Sizes]) -> Factors | None:
 def _counts(cost: Cost, point: Sizes) -> tuple[Fraction, Fraction] | None:
     """The least and the greatest count; None where the recurrence does not give it, or takes too many steps."""
     try:
-        return None if cost.ends is None else cost.ends(point)
+        return None if cost.interval_at is None else cost.interval_at(point).ends
     except EvaluationError:
         return None
 

@@ -1,4 +1,4 @@
-"""Packages that share their name with a function of the Python API: calling the package calls the function."""
+"""Makes packages callable that share their name with a function of the Python API."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact integers, rationals, their matrices and polynomials, and balls of reals: python-flint is used here alone."""
+"""Provides exact numbers and balls of reals from python-flint, which no other module imports, and writes numbers."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ SHOWN_DIGITS = 60
 
 
 def primes(number: fmpz | int) -> list[tuple[int, int]]:
-    """The primes of a positive integer with their multiplicities, smallest first."""
+    """Return the prime factors of a positive integer with their multiplicities, smallest first."""
     return [(int(prime), int(count)) for prime, count in fmpz(number).factor()]
 
 
 def exact(value: int | Fraction) -> str:
-    """All digits: `1024`, `7/2`."""
+    """Write a number with all its digits: `1024`, `7/2`."""
     # flint writes numbers of any length in good time; Python's own conversion is quadratic, and limited.
     number = Fraction(value)
     top = fmpz(number.numerator).str(condense=0)
@@ -44,20 +44,20 @@ def exact(value: int | Fraction) -> str:
 
 
 def readable(value: int | Fraction) -> str:
-    """All digits of a whole number where they fit a line, else the leading ones and how many there are."""
+    """Write a long integer by its leading digits and their number, others in full; fractions with nine digits."""
     return _short(exact(value)) if value == int(value) else digits(Fraction(value))
 
 
 def ratio(value: Fraction | float) -> str:
-    """A ratio rounded up to two digits behind the point, or to as many as distinguish it from 1."""
+    """Write a ratio rounded up to two digits after the point, or to as many as distinguish it from 1."""
     if not value < 10**6:
         return f"{float(value):.3g}"
-    digits = next((each for each in range(2, 15) if value <= 1 or value - 1 >= Fraction(1, 10**each)), 15)
+    digits = next((count for count in range(2, 15) if value <= 1 or value - 1 >= Fraction(1, 10**count)), 15)
     return f"{float(Fraction(ceil(Fraction(value) * 10**digits), 10**digits)):.{digits}f}"
 
 
 def short(value: Fraction) -> str:
-    """Four digits, however large the number is: `0.3333`, `2.5`, `1.234e+9000`."""
+    """Write a number of any magnitude with four digits: `0.3333`, `2.5`, `1.234e+9000`."""
     try:
         return f"{float(value):.4g}"
     except OverflowError:
@@ -65,14 +65,14 @@ def short(value: Fraction) -> str:
 
 
 def significant(value: float, count: int) -> str:
-    """A number with so many significant digits, in full below a million: `11.9`, `4090`, `3.4e+38`."""
+    """Write a number with `count` significant digits, without exponent below a million: `11.9`, `4090`, `3.4e+38`."""
     if not 10**count <= value < 10**6:
         return f"{value:.{count}g}"
     return str(round(value, count - 1 - floor(log10(value)))).removesuffix(".0")
 
 
 def digits(value: Fraction) -> str:
-    """A number exactly if it is whole and short, else with nine digits; powers of ten beyond all floats."""
+    """Write a short integer exactly, other numbers with nine digits, also those beyond floating point."""
     if value.denominator == 1 and abs(value) < 10**15:
         return str(value)
     try:
@@ -91,10 +91,10 @@ def _short(digits: str) -> str:
 
 
 def point_text(point: Mapping[str, int | Fraction] | None) -> str:
-    """`n = 64, m = 2`."""
+    """Write sizes with their values: `n = 64, m = 2`."""
     return ", ".join(f"{name} = {readable(value)}" for name, value in (point or {}).items())
 
 
 def percent(value: Fraction) -> str:
-    """A share as a percentage: `2%`, `0.5%`."""
+    """Write a share as a percentage: `2%`, `0.5%`."""
     return f"{float(value * 100):g}%"

@@ -1,8 +1,8 @@
 """A plugin of pytest: each claim of a collected `.algo` file is a test, `sums.algo::total::flops == n`.
 
-A claim that fails is a test that fails, one that is not decided is skipped, or fails with `--archline-strict`. Of a
-project with a baseline each file has a test `baseline`, which fails where a cost grew or became unknown. Nothing
-of archline is imported before a file is collected.
+The test of a claim that fails fails; that of a claim that is not decided is skipped, or fails with
+`--archline-strict`. If the project has a baseline, each file has a test `baseline`, which fails where a cost grew or
+became unknown. Nothing of archline is imported before a file is collected.
 """
 
 from __future__ import annotations
@@ -26,15 +26,13 @@ PROJECT = pytest.StashKey["Configuration"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """--archline-strict."""
+    """Add the option --archline-strict."""
     group = parser.getgroup("archline")
-    group.addoption(
-        "--archline-strict", action="store_true", help="claims of algorithms that are not decided fail, too"
-    )
+    group.addoption("--archline-strict", action="store_true", help="fail the tests of claims that are not decided")
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile | None:
-    """A program, unless the project's configuration excludes it."""
+    """Collect a program, unless the project's configuration excludes it."""
     if file_path.suffix != ".algo":
         return None
     if _project(parent.config).excludes(file_path) and file_path not in _asked_paths(parent.config):
@@ -44,7 +42,7 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
 
 
 def _project(config: pytest.Config) -> Configuration:
-    """The project's configuration, which is read once."""
+    """Read the project's configuration, once for each run of pytest."""
     from archline.api.configuration import read
     from archline.language.diagnostics import ArchlineError
 
@@ -57,19 +55,19 @@ def _project(config: pytest.Config) -> Configuration:
 
 
 def _asked_paths(config: pytest.Config) -> set[Path]:
-    """The paths that the command line names."""
-    return {config.invocation_params.dir / each.partition("::")[0] for each in config.args}
+    """Return the paths that the command line names."""
+    return {config.invocation_params.dir / argument.partition("::")[0] for argument in config.args}
 
 
 class NotHeldError(Exception):
-    """A claim that fails, or is not decided where that counts: what is shown of it."""
+    """A claim fails, or is not decided under `--archline-strict`; the message is shown as the failure."""
 
 
 class AlgoFile(pytest.File):
-    """A file of algorithms, whose claims are decided when the first of them is asked for."""
+    """A file of algorithms; all its claims are decided when the first one is tested."""
 
     def collect(self) -> Iterator[AlgorithmNode | ClaimItem | BaselineItem]:
-        """Each algorithm, a test for each claim of the file, and one of its costs where the project has a baseline."""
+        """Yield nodes for algorithms, tests for claims, and one of the costs if the project has a baseline."""
         from archline.api.modules import load
         from archline.language import syntax as s
         from archline.language.diagnostics import ArchlineError
@@ -89,7 +87,7 @@ class AlgoFile(pytest.File):
 
     @cached_property
     def report(self) -> CheckReport:
-        """The findings about its claims, and about its costs against a baseline. Raises ArchlineError."""
+        """The findings about the claims, and about the costs compared with the baseline. Raises ArchlineError."""
         from archline.api.baselines import compared_with
         from archline.api.changes import Terms
         from archline.api.checks import Task, outcomes
@@ -109,14 +107,14 @@ class AlgoFile(pytest.File):
             raise ArchlineError(list(map(project.placed, errors)))
         terms, path = Terms(parse_share(project.tolerance or "0"), where=project.facts), os.path.relpath(self.path)
         changes, taken = compared_with(project.baseline, [path], terms, 1) if project.baseline else ((), ())
-        found = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
-        return replace(found, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
+        report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
+        return replace(report, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
 
     def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
-        """A claim as it is decided, the code of its finding, and whether that is ignored. Raises ArchlineError."""
-        claim = next((each for each in self.report.all if (each.text, each.place.line) == (text, line)), None)
+        """Return the decided claim, the code of its finding, and whether that is ignored. Raises ArchlineError."""
+        claim = next((entry for entry in self.report.all if (entry.text, entry.place.line) == (text, line)), None)
         if claim is None:
-            raise NotHeldError(f"AL999: defect in archline: `archline check {self.path}` has more")
+            raise NotHeldError(f"AL999: defect in archline: run `archline check {self.path}` for details")
         return claim, *self.report.of(claim)
 
 
@@ -128,11 +126,11 @@ class AlgorithmNode(pytest.Collector):
         self._ensures = node.ensures
 
     def collect(self) -> Iterator[ClaimItem]:
-        """A test for each `ensures`."""
+        """Yield a test for each `ensures`."""
         from archline.report.view import contract_text
 
-        for each in self._ensures:
-            yield ClaimItem.from_parent(self, name=contract_text(each), line=each.span.line)
+        for claim in self._ensures:
+            yield ClaimItem.from_parent(self, name=contract_text(claim), line=claim.span.line)
 
 
 class ClaimItem(pytest.Item):
@@ -143,7 +141,7 @@ class ClaimItem(pytest.Item):
         self._line = line
 
     def runtest(self) -> None:
-        """Decide it."""
+        """Fail if the claim fails; skip the test if it is not decided or ignored. Raises ArchlineError."""
         from archline.report.findings import reasons
 
         program = self.getparent(AlgoFile)
@@ -159,7 +157,7 @@ class ClaimItem(pytest.Item):
         raise NotHeldError(text)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
-        """What archline says of it, without a traceback of its own code."""
+        """Return archline's message alone for its own errors, without a traceback."""
         from archline.language.diagnostics import ArchlineError
 
         if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
@@ -167,7 +165,7 @@ class ClaimItem(pytest.Item):
         return super().repr_failure(excinfo, style)
 
     def reportinfo(self) -> tuple[Path, int, str]:
-        """The place of the claim."""
+        """Return the file, the line and the name that pytest reports."""
         above = f"{self.parent.name}::" if isinstance(self.parent, AlgorithmNode) else ""
         return self.path, self._line - 1, above + self.name
 
@@ -181,5 +179,5 @@ class BaselineItem(ClaimItem):
 
         program = self.getparent(AlgoFile)
         assert program is not None
-        if changes := [x for x in program.report.failing if x.code in (GREW.code, BECAME_UNKNOWN.code)]:
-            raise NotHeldError("\n".join(f"{x.place}: {x.message}  [{x.code}]" for x in changes))
+        if changes := [change for change in program.report.failing if change.code in (GREW.code, BECAME_UNKNOWN.code)]:
+            raise NotHeldError("\n".join(f"{change.place}: {change.message}  [{change.code}]" for change in changes))

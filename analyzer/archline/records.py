@@ -1,4 +1,4 @@
-"""Classes of values that are never changed, dataclasses that cost less when the program starts; memoised methods."""
+"""Provides `record`, for immutable dataclasses that are created quickly at start-up, and `memoised` for methods."""
 
 from __future__ import annotations
 
@@ -20,26 +20,26 @@ def record(cls: type[T]) -> type[T]: ...
 def record(*, eq: bool = True, slots: bool = False) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
-    """A frozen dataclass, compared by its fields, or with `eq=False` by identity.
+    """Make a class a frozen dataclass, compared by its fields, or with `eq=False` by identity.
 
-    That nothing is assigned is for the type checker to see. Only `__init__` is written and compiled for each class; the
-    library's own decorator does that with six methods, which takes half the time of importing this package.
+    Only type checkers prevent assignments. Only `__init__` is generated and compiled for each class; the standard
+    decorator generates six methods, which would take half of the time that importing this package takes.
     """
 
-    def made(cls: type[T]) -> type[T]:
+    def decorate(cls: type[T]) -> type[T]:
         cls = dataclass(repr=False, eq=False, slots=slots)(cls)
         if "__repr__" not in cls.__dict__:
             cls.__repr__ = _shown  # type: ignore[method-assign]
         if eq:
-            names = [each.name for each in fields(cls) if each.compare]  # type: ignore[arg-type]
+            names = [declared.name for declared in fields(cls) if declared.compare]  # type: ignore[arg-type]
             _compare(cls, attrgetter(*names) if names else lambda _: ())
         return cls
 
-    return made if cls is None else made(cls)
+    return decorate if cls is None else decorate(cls)
 
 
 def _compare(cls: type[Any], values: Callable[[Any], Any]) -> None:
-    """Equality and hash by values, unless a class has its own."""
+    """Add equality and a hash by `values` of an object, unless the class has its own."""
 
     def equal(self: Any, other: object) -> bool:
         return values(self) == values(other) if other.__class__ is self.__class__ else NotImplemented
@@ -54,16 +54,16 @@ def _compare(cls: type[Any], values: Callable[[Any], Any]) -> None:
 
 
 def _shown(self: Any) -> str:
-    parts = (f"{each.name}={getattr(self, each.name)!r}" for each in fields(self) if each.repr)
+    parts = (f"{declared.name}={getattr(self, declared.name)!r}" for declared in fields(self) if declared.repr)
     return f"{type(self).__qualname__}({', '.join(parts)})"
 
 
 def memoised(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """A method that is run once for each object and arguments: its results are kept as long as the object is."""
+    """Cache the results of a method for each object and arguments, as long as the object lives."""
     name = f"{method.__name__} results"
 
     @wraps(method)
-    def found(self: S, *arguments: P.args, **options: P.kwargs) -> T:
+    def run_once(self: S, *arguments: P.args, **options: P.kwargs) -> T:
         results = self.__dict__.get(name)
         if results is None:
             results = self.__dict__[name] = {}
@@ -72,4 +72,4 @@ def memoised(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, 
             results[key] = method(self, *arguments, **options)
         return results[key]  # type: ignore[no-any-return]
 
-    return found  # type: ignore[return-value]
+    return run_once  # type: ignore[return-value]

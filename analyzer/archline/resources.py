@@ -1,4 +1,4 @@
-"""Where the grammar, the standard library, machines and published bounds are, installed or in a checkout; the cache."""
+"""Finds the folders of the grammar, the standard library, machines, papers and bounds, and the cache folder."""
 
 import os
 import sys
@@ -8,14 +8,14 @@ PACKAGE = Path(__file__).resolve().parent
 
 
 def resource(folder: str) -> Path:
-    """The path of ``grammar``, ``stdlib``, ``machines``, ``papers`` or ``bounds``: package data, or the checkout's."""
+    """Return the path of ``grammar``, ``stdlib``, ``machines``, ``papers`` or ``bounds``, installed or a checkout's."""
     installed = PACKAGE / "_data" / folder
     return installed if installed.is_dir() else PACKAGE.parents[1] / folder
 
 
 def cache_folder() -> Path:
-    """The folder in the user's cache, which need not exist. Raises RuntimeError where nobody is at home."""
+    """Return the folder in the user's cache, which may not exist. Raises RuntimeError without a home folder."""
     variables = ("XDG_CACHE_HOME", "LOCALAPPDATA") if sys.platform == "win32" else ("XDG_CACHE_HOME",)
-    own = next((found for name in variables if (found := os.environ.get(name))), None)
+    root = next((folder for name in variables if (folder := os.environ.get(name))), None)
     usual = ("Library", "Caches") if sys.platform == "darwin" else (".cache",)
-    return (Path.home().joinpath(*usual) if own is None else Path(own)) / "archline"
+    return (Path.home().joinpath(*usual) if root is None else Path(root)) / "archline"

@@ -59,7 +59,7 @@ def test_io(name: str) -> None:
         sizes, trace = subject.trace(subject.draw(source), line)
         for capacity in {2, 3, 5, *capacities(trace.distinct, set(), source, 6)}:
             point = {**sizes, "L": line, "Z": capacity * line + source.randrange(line)}
-            lower, upper = io.ends(point)
+            lower, upper = io.interval_at(point).ends
             assert lower <= optimal(trace, capacity).io <= upper, point
 
 
@@ -87,4 +87,4 @@ def test_each_line_is_fetched_once_where_all_fits(name: str) -> None:
     for line in (1, 3, 8):
         at = {size: source.randint(3, 20) for shape in shapes for size in shape}
         lines = sum(prod(at[size] for size in rows) * -(-at[words] // line) for *rows, words in shapes)
-        assert io.ends({**at, "L": line, "Z": 10**9}) == (lines, lines)
+        assert io.interval_at({**at, "L": line, "Z": 10**9}).ends == (lines, lines)

@@ -16,7 +16,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.analysis.metrics.relations import time_cost
 from archline.claims.decide import decide_claims
-from archline.claims.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.execution.run import execute
 from archline.expr.values import evaluate_static
 from archline.language.loader import load_text
@@ -149,7 +149,7 @@ def test_calls_that_nest_deeply_are_followed() -> None:
     flops = derived("algorithm main(x: inout real[n]):\n    if n > 1:\n        x[0] += 1.0\n        main(x[1..n])\n")[
         1
     ]["flops"]
-    assert [flops.ends({"n": n}) for n in (50, 20_000, 60)] == [(49, 49), (19_999, 19_999), (59, 59)]
+    assert [flops.interval_at({"n": n}).ends for n in (50, 20_000, 60)] == [(49, 49), (19_999, 19_999), (59, 59)]
 
 
 @pytest.mark.parametrize("seed", range(drawn(24)))

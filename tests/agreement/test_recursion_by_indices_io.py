@@ -63,14 +63,14 @@ def test_what_is_seldom_accessed_is_counted_by_accesses() -> None:
     """A search looks at 20 of 10^6 entries: neither their lines nor what lies between its ends counts."""
     module = load_text(WALK)
     at = {"n": 10**6, "lo": 0, "hi": 10**6, "L": 8, "Z": 10**7}
-    assert 17 <= io_of(module, module.algorithms["go"]).ends(at)[1] <= 20
+    assert 17 <= io_of(module, module.algorithms["go"]).interval_at(at).upper <= 20
 
 
 def test_a_long_rod_is_bounded_without_following_all_calls() -> None:
     """2*10^9 points: a trapezoid that fits is charged its lines at once, and four times the words halve them twice."""
-    ends = io_of(*load("stencil.trapezoid::heat_1d")).ends
+    ends = io_of(*load("stencil.trapezoid::heat_1d")).interval_at
     for words in (2**12, 2**14):
-        io = ends({"n": 10**6, "steps": 2_000, "L": 8, "Z": words})[1]
+        io = ends({"n": 10**6, "steps": 2_000, "L": 8, "Z": words}).upper
         assert 2 * 10**9 / (8 * words) < io < 32 * 2 * 10**9 / (8 * words)
 
 

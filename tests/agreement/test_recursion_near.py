@@ -50,7 +50,7 @@ def points(target: str, values: dict[int, Sequence[int]]) -> Iterator[dict[str, 
 
 def ends(cost: Cost, at: dict[str, int]) -> tuple[Fraction, Fraction] | None:
     try:
-        return None if cost.ends is None else cost.ends(at)
+        return None if cost.interval_at is None else cost.interval_at(at).ends
     except EvaluationError:
         return None
 
@@ -127,7 +127,7 @@ def test_what_is_ensured_holds(target: str) -> None:
 def test_span_of_the_six_step_transform_is_near(exponent: int) -> None:
     """Small exponents by themselves, so that bounds are near at small sizes as at large ones."""
     cost, at = derived("fft.fft::fft_co")["span"], {"n": 1 << exponent}
-    low, high, (count, same) = evaluate(cost.lower, at), evaluate(cost.upper, at), cost.ends(at)
+    low, high, (count, same) = evaluate(cost.lower, at), evaluate(cost.upper, at), cost.interval_at(at).ends
     assert count == same
     assert low <= count <= high <= 2.1 * float(low)
 

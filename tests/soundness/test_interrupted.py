@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra import effort
 from archline.analysis.analyse import derive
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.claims.decide import decide_claims
 from archline.execution.cache import optimal
 from archline.execution.data import generate_arguments
@@ -62,7 +62,7 @@ def test_counts_of_guarded_programs(seed, readings):
         for metric in ("flops", "work", "words", "messages") if program.on_grid else ():
             if costs[metric].upper is None:
                 continue
-            least, most = ends_at(costs[metric], run.sizes)
+            least, most = enclose_cost(costs[metric], run.sizes).ends
             assert least <= getattr(run.counts, metric) <= most, (metric, at, text)
 
 
@@ -80,7 +80,7 @@ def test_misses_of_programs(kind: Callable[[int], Subject], number: int, reading
             point = {**bound, "Z": capacity * line, "L": line}
             fetched = optimal(trace, capacity).io if trace.accesses else 0
             with up_after(readings):
-                found = None if cost.upper is None else ends_at(cost, point)
+                found = None if cost.upper is None else enclose_cost(cost, point).ends
             assert found is None or found[0] <= fetched <= found[1], (point, found, fetched, given_.text)
 
 

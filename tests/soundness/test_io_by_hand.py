@@ -11,7 +11,7 @@ import pytest
 
 import archline as al
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
 from io_points import Sizes, Subject, arguments, io_of, least_of_library, of_library, subject
@@ -52,7 +52,7 @@ def test_spmv_where_x_fits(line: int) -> None:
     for n, m, nz in ((1, 1, 1), (7, 30, 40), (40, 9, 12)):
         words = (rounded_up(m, line) + 4) * line
         once = rounded_up(n + 1, line) + 2 * rounded_up(nz, line) + rounded_up(m, line) + rounded_up(n, line)
-        found = cost.ends({"n": n, "m": m, "nz": nz, "nr": nz, "Z": words, "L": line})[1]
+        found = cost.interval_at({"n": n, "m": m, "nz": nz, "nr": nz, "Z": words, "L": line}).upper
         assert found == once
 
 
@@ -113,7 +113,7 @@ def test_product_by_inner_products(capacity: int) -> None:
     by_elements = n * p * (of_a + m + 1 - capacity) + capacity
     compulsory = n * of_a + m * of_b + n * of_c
     point = {"n": n, "m": m, "p": p, "L": line, "Z": capacity * line}
-    assert io_of(*load("dense.matmul::matmul_ijk")).ends(point)[0] >= max(by_rows, by_elements, compulsory)
+    assert io_of(*load("dense.matmul::matmul_ijk")).interval_at(point).lower >= max(by_rows, by_elements, compulsory)
 
 
 @pytest.mark.parametrize(
@@ -224,13 +224,13 @@ def test_block_vectors_of_compressed_sparse_blocks(line: int) -> None:
     # The lines of a block's part of x and of y fit, all of x does not.
     fetched = optimal(compact(run.trace.lines), 2 * line + 8).io
     sizes = {"nb": blocks, "b": side, "nz": count, "nmax": line, "Z": (2 * line + 8) * line, "L": line}
-    assert count * 3 // 4 <= fetched <= ends_at(io_of(module, algorithm), sizes)[1]
+    assert count * 3 // 4 <= fetched <= enclose_cost(io_of(module, algorithm), sizes).upper
 
 
 # Recursion
 def least(target: str, **point: int) -> int:
     """The lower bound of an algorithm of the library."""
-    return io_of(*load(target)).ends(point)[0]
+    return io_of(*load(target)).interval_at(point).lower
 
 
 @pytest.mark.parametrize("n", [2**12, 2**15])
@@ -400,9 +400,9 @@ def test_rows_that_are_alike(line: int, lines: int) -> None:
     cost = io_of(given.module, given.algorithm)
     point = {"m": m, "n": each * line, "turns": turns, "Z": lines * line, "L": line}
     whole = (lines - m) // (each - 1)
-    assert cost.ends(point)[1] == each * whole + turns * each * (m - whole)
+    assert cost.interval_at(point).upper == each * whole + turns * each * (m - whole)
     drawn = arguments(given.algorithm, {"m": m, "n": each * line, "turns": turns}, random.Random(line))
-    assert optimal(given.trace(drawn, line)[1], lines).io <= cost.ends(point)[1]
+    assert optimal(given.trace(drawn, line)[1], lines).io <= cost.interval_at(point).upper
 
 
 # Rows that begin at a remainder of counters keep what others keep

@@ -101,7 +101,7 @@ def test_nothing_is_fetched_without_arrays() -> None:
     module = load_text("algorithm main(n: size):\n    for i in 0..n:\n        pass\n")
     cost = io_of(module, module.algorithms["main"])
     assert cost.exact
-    assert cost.ends({"n": 5, "Z": 1, "L": 1}) == (0, 0)
+    assert cost.interval_at({"n": 5, "Z": 1, "L": 1}).ends == (0, 0)
 
 
 ENDLESS = """algorithm main(x: inout real[n]):
@@ -149,7 +149,7 @@ def test_recursion_that_accesses_nothing_fetches_nothing() -> None:
 
 def test_explain_says_why_every_access_counts() -> None:
     printed = cli("cost", "sort.select::select", "--explain", "--metric", "io").out
-    assert "every access is counted as a miss, as they cannot be followed: the data decides the size" in printed
+    assert "every access is counted as a miss, as they cannot be followed: the size" in printed
     assert "at sizes, Z and L: no more than the lines of calls whose arrays fit" in printed
     assert "where n <= 32: io <=" in printed
 

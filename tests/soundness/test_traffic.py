@@ -13,7 +13,7 @@ import pytest
 
 from archline.analysis.cache.analyse import io_cost
 from archline.analysis.cache.traffic import bytes_cost, writebacks_cost
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.execution.cache import optimal
 from archline.execution.run import execute
 from effort import EFFORT, all_of, drawn, some
@@ -79,7 +79,7 @@ def assert_moves(given: Subject, values: Arguments, source: random.Random, short
     ratios: list[Ratios] = []
     for capacity in capacities(distinct, set(), source, PLACES) if lines else ():
         point = {**sizes, "Z": capacity * line + source.randrange(line), "L": line}
-        (least, most), written = ends_at(moved, point), ends_at(back, point)
+        (least, most), written = enclose_cost(moved, point).ends, enclose_cost(back, point).ends
         ran = optimal(np.array(lines), capacity, np.array(writes))
         shown = f"{given.name} at {point}: {least} .. {most} B, {written}; {ran}\n{given.text}"
         assert least <= (ran.io + ran.writebacks) * line * WORD, shown
@@ -88,7 +88,7 @@ def assert_moves(given: Subject, values: Arguments, source: random.Random, short
         if len(lines) <= 60 and (distinct <= 8 or capacity <= 2):
             fewest = least_moved(lines, writes, capacity) * line * WORD
             assert least <= fewest <= most, f"{fewest} B at least; {shown}"
-        fetched = ends_at(io, point)
+        fetched = enclose_cost(io, point).ends
         if least and fetched[0]:
             ratios.append((most / least, fetched[1] / fetched[0]))
     return ratios
@@ -171,7 +171,7 @@ def test_bytes_of_kernels_by_hand(text: str, size: int, capacity: int, times: Fr
     """What moves is so many times what io says: 1.5, 1.33 and 1.47."""
     given = subject(text)
     point = {"n": size, "Z": capacity * 8, "L": 8}
-    io, moved = (ends_at(of(given.module, given.algorithm), point) for of in (io_cost, bytes_cost))
+    io, moved = (enclose_cost(of(given.module, given.algorithm), point).ends for of in (io_cost, bytes_cost))
     _, lines, writes = traced(given, arguments(given.algorithm, {"n": size}, random.Random(1)), 8)
     ran = optimal(np.array(lines), capacity, np.array(writes))
     assert io == (ran.io, ran.io)

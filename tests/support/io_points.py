@@ -21,7 +21,7 @@ from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.summaries.must_access import must_access
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import Cost, enclose_cost
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
@@ -64,8 +64,8 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     if is_recursive(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
         return known
     cost = io_of(module, algorithm)
-    if cost.ends is not None:
-        ends = cost.ends
+    if cost.interval_at is not None:
+        ends = cost.interval_at
         rooms = [room for plan in cost.plans for room in plan.where.needs]
 
         def edges(point: Sizes) -> set[int]:
@@ -75,9 +75,9 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
         lowers = [form for form in (cost.lower, *(bound.value for bound in cost.by_loop)) if form is not None]
         uppers = [(plan.where.needs, plan.value) for plan in cost.plans]
         uppers += [((), cost.upper)] if cost.upper is not None else []
-        return Bounds(lambda point: (int(ends(point)[0]), int(ends(point)[1])), edges, lowers, uppers)
+        return Bounds(lambda point: (int(ends(point).lower), int(ends(point).upper)), edges, lowers, uppers)
     if cost.status != "unknown":
-        return Bounds(lambda point: (0, int(ends_at(cost, point)[1])), lambda _: set())
+        return Bounds(lambda point: (0, int(enclose_cost(cost, point).upper)), lambda _: set())
     assert cost.reason
     return f"{cost.reason} (line {cost.span.line if cost.span else '?'})"
 
@@ -229,7 +229,7 @@ def of_library(target: str, point: Sizes) -> Fraction:
     """The upper bound of an algorithm of the library."""
     module, algorithm = load(target)
     cost = io_of(module, algorithm)
-    return cost.ends(point)[1]
+    return cost.interval_at(point).upper
 
 
 def least_of_library(target: str, point: Sizes) -> int:

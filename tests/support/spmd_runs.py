@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.cost import Costs, ends_at
+from archline.analysis.cost import Costs, enclose_cost
 from archline.execution.data import generate_arguments
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
@@ -40,7 +40,7 @@ def assert_holds(costs: Costs, counts: RunCounts, sizes: Point, text: str) -> tu
         message = f"{cost.metric}: {lower} <= {count} <= {upper} at {sizes} in\n{text}"
         assert 0 <= lower <= count <= upper, message
         assert not cost.exact or lower == upper, message
-        least, most = ends_at(cost, sizes)
+        least, most = enclose_cost(cost, sizes).ends
         assert least <= count <= most, f"{least}, {most}: {message}"
         number += 1
     return number, unknown

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.cost import whole_ends_at
+from archline.analysis.cost import enclose_count
 from archline.api.energies import energy
 from archline.api.modules import loads
 from archline.api.pictures import roofline
@@ -22,7 +22,6 @@ from archline.energy.machine_files import machine
 from archline.energy.machines import Machine, read_parameters
 from archline.energy.models import find_model, load_models
 from archline.execution.results import Cache
-from archline.expr.intervals import Interval
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
 from archline.report.machines import machine_page
@@ -260,7 +259,7 @@ def assert_levels(text: str, name: str, arguments: Mapping[str, Any]) -> None:
         for metric in ("io", "bytes"):
             cost = report.including(metric).costs[metric]
             if cost.lower is not None:
-                lower, upper = whole_ends_at(cost, {**together.sizes, "Z": cache.Z, "L": cache.L})
+                lower, upper = enclose_count(cost, {**together.sizes, "Z": cache.Z, "L": cache.L}).ends
                 assert lower <= getattr(counts, metric), (metric, text)
                 # Of the bytes of a run that misses least the bounds say nothing from above.
                 assert metric == "bytes" or alone.io is None or alone.io <= upper, (metric, text)
@@ -286,7 +285,7 @@ def test_levels_are_what_the_bounds_are_at_each_cache(nests: list[str], n: int) 
     algorithm = loads(text)["main"]
     found = energy(algorithm, machine=on, model="roofline+levels", n=n)
     assert [(each.name, each.bytes) for each in found.levels if each.bytes] == [
-        (name, Interval.of(whole_ends_at(algorithm.cost().including("bytes").costs["bytes"], {"n": n, "Z": Z, "L": L})))
+        (name, enclose_count(algorithm.cost().including("bytes").costs["bytes"], {"n": n, "Z": Z, "L": L}))
         for name, Z, L in (("L1", 4, 2), ("L3", 32, 4))
     ]
 

@@ -129,7 +129,7 @@ import json, sys
 import archline as al
 from archline.analysis.analyse import derive, derive_metric
 from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.execution.run import execute
 from archline.language.loader import load_text
 
@@ -143,7 +143,7 @@ for algorithm in module.algorithms.values():
         for Z, L in ((1, 1), (2, 1), (4, 4), (8, 4), (36, 4)):
             run = execute(module, algorithm, given, cache=al.Cache(Z=Z, L=L), compiled=False)
             counts = [run.counts.work, run.counts.span, run.counts.accesses, run.counts.io]
-            ends = [tuple(map(float, ends_at(each, {"n": n, "Z": Z, "L": L}))) for each in derived]
+            ends = [tuple(map(float, enclose_cost(each, {"n": n, "Z": Z, "L": L}))) for each in derived]
             print(json.dumps([algorithm.name, given, {name: list(each) for name, each in run.outputs.items()}, ends, counts]))
 """
 

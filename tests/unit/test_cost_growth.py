@@ -191,6 +191,10 @@ def test_unknown_costs_have_no_growth() -> None:
     assert growth(text) is None
 
 
+def test_without_a_growth_nothing_is_proved() -> None:
+    assert decide_growth("Omega", [], parse_expression("2^n"), lambda *_: True).outcome == "unknown"
+
+
 def test_bounds_that_are_nested_too_deeply_leave_claims_open() -> None:
     """What the analysis derives is no mistake of the program, however long it is."""
     deep = reduce(lambda inner, _: b.call("max", b.ONE, inner), range(400), b.name("n"))

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+import archline as al
 from executor_programs import run
 
 
@@ -334,3 +335,12 @@ def test_sizes_are_rounded(compiled: bool) -> None:
         found = run(text, {"k": np.zeros(6, dtype=np.int64), "m": m}, compiled=compiled).outputs["k"].tolist()
         root, log = math.isqrt(m), m.bit_length() - 1
         assert found == [m // 3, (m + 2) // 3, log, log + (m > 1 << log), root, root + (m > root * root)]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_declared_costs_with_a_common_divisor(compiled: bool) -> None:
+    text = "algorithm f(x: inout real[n], y: inout real[m]):\n    costs gcd(n, m) flops\n"
+    f = al.loads(text)["f"]
+    for n, m in ((1, 1), (6, 4), (4, 6), (35, 21), (13, 8)):
+        ran = f.run(n=n, m=m, compiled=compiled)
+        assert ran.counts.flops == math.gcd(n, m) == f.cost(f"n == {n} and m == {m}").flops.upper

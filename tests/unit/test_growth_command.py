@@ -60,7 +60,7 @@ def test_json() -> None:
     assert set(failed["certificate"]) == {"lower"}
     unknown = json.loads(cli("order", "(n + 1)^m", "n", "--format", "json").out)
     assert unknown["holds"] is None
-    assert "a sum to the power" in unknown["reason"]
+    assert "a sum is raised to the power" in unknown["reason"]
     compared = json.loads(cli("order", "n", "m", "--relation", "compare", "--format", "json").out)
     assert compared["order"] == "incomparable"
 

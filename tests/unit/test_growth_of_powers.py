@@ -96,7 +96,7 @@ def test_what_is_not_known_of_powers(f: str, g: str) -> None:
 def test_a_sum_to_a_size_is_out_of_reach_for_a_reason() -> None:
     found = verdict("(n + 1)^n", "n^n")
     assert isinstance(found, Undecided)
-    assert found.reason == "a sum to the power `n`, which is not constant"
+    assert found.reason == "a sum is raised to the power `n`, which is not constant"
 
 
 @pytest.mark.parametrize("rule", [{"power": "0"}, {"power": "-1"}])

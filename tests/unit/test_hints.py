@@ -261,7 +261,7 @@ def test_hints_say_what_to_write(tmp_path: Path, text: str, code: str, advice: s
 def test_a_missing_order_of_two_indices_is_named(tmp_path: Path) -> None:
     head, body = "algorithm f(lo: index, hi: index):\n", "    if hi - lo > 1:\n        f(lo, (lo + hi)//2)\n"
     unknown = al.loads(head + body)["f"].cost().work
-    assert "`where lo <= hi` in its header would show it" in str(unknown.reason)
+    assert "`where lo <= hi` in its header would prove it" in str(unknown.reason)
     assert al.loads(head + "    where lo <= hi\n" + body)["f"].cost().work.status != "unknown"
 
 

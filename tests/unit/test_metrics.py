@@ -10,7 +10,7 @@ import pytest
 
 from archline.algebra.facts import Facts
 from archline.analysis.analyse import derive, derive_metric
-from archline.analysis.cost import Costs, ends_at
+from archline.analysis.cost import Costs, enclose_cost
 from archline.analysis.metrics.operations import CostModel
 from archline.analysis.metrics.tally import Tally
 from archline.api.algorithms import algorithm as algorithm_of
@@ -62,7 +62,7 @@ def test_the_worked_example_by_hand(branches: MetricDefinition) -> None:
     module = load_text(text)
     cost = derive_metric(module, module.algorithms["main"], branches.name)[branches.name]
     # The outer test in each iteration, the inner one from the fourth on.
-    assert [ends_at(cost, {"n": n}) for n in (1, 3, 4, 10)] == [(1, 1), (3, 3), (5, 5), (17, 17)]
+    assert [enclose_cost(cost, {"n": n}).ends for n in (1, 3, 4, 10)] == [(1, 1), (3, 3), (5, 5), (17, 17)]
 
 
 def test_the_worked_example_in_a_recursion(branches: MetricDefinition) -> None:
@@ -74,11 +74,11 @@ def test_the_worked_example_in_a_recursion(branches: MetricDefinition) -> None:
     module = load_text(text)
     cost = derive_metric(module, module.algorithms["main"], branches.name)[branches.name]
     # A test in each call: the tree of halves has n leaves and n - 1 inner nodes.
-    assert [ends_at(cost, {"n": n}) for n in (1, 2, 7, 64)] == [(m, m) for m in (1, 3, 13, 127)]
+    assert [enclose_cost(cost, {"n": n}).ends for n in (1, 2, 7, 64)] == [(m, m) for m in (1, 3, 13, 127)]
 
 
 def _holds(costs: Costs, metric: MetricDefinition, counts: RunCounts, sizes: dict[str, int]) -> bool:
-    lower, upper = ends_at(costs[metric.name], sizes)
+    lower, upper = enclose_cost(costs[metric.name], sizes).ends
     return lower <= counts.counted(metric) <= upper
 
 
@@ -149,7 +149,7 @@ def test_another_metric_of_the_critical_path(body: str, value, monkeypatch: pyte
     helper = "algorithm add(y: inout real[n]):\n    for i in 0..n:\n        y[i] += 1.0\n\n"
     module = load_text(f"{helper}algorithm main(x: inout real[n], s: inout real[1]):\n    {body}\n")
     cost = derive(module, module.algorithms["main"], CostModel((PATH,)))[PATH.name]
-    assert [ends_at(cost, {"n": n}) for n in (1, 2, 5, 9)] == [(value(n), value(n)) for n in (1, 2, 5, 9)]
+    assert [enclose_cost(cost, {"n": n}).ends for n in (1, 2, 5, 9)] == [(value(n), value(n)) for n in (1, 2, 5, 9)]
 
 
 @long
@@ -216,7 +216,7 @@ def test_accesses_that_may_be_left_out(value: float) -> None:
     """The test before `and` reads one; its right side two more, the second test one, what follows one or two."""
     module = load_text(SKIPPED)
     algorithm = module.algorithms["main"]
-    lower, upper = ends_at(derive_metric(module, algorithm, "accesses")["accesses"], {"n": 5})
+    lower, upper = enclose_cost(derive_metric(module, algorithm, "accesses")["accesses"], {"n": 5}).ends
     assert (lower, upper) == (5 * 1, 5 * (4 + 2))
     assert lower <= execute(module, algorithm, {"x": np.full(5, value)}).counts.accesses <= upper
 
@@ -232,7 +232,7 @@ def test_accesses_of_runs_lie_in_what_is_derived(first: int) -> None:
         if cost.lower is not None:
             sizes = program.choose_sizes(Seeded(number))
             run = execute(module, algorithm, program.arguments(sizes, number), compiled=False)
-            lower, upper = ends_at(cost, dict(run.sizes))
+            lower, upper = enclose_cost(cost, dict(run.sizes)).ends
             assert lower <= run.counts.accesses <= upper, program.text
             exact += lower == upper
     assert exact > 5
@@ -245,7 +245,7 @@ def test_accesses_of_recursion(target: str, n: int) -> None:
     sizes = dict.fromkeys(subject.sizes, n)
     counts = run_at(subject, from_python(sizes), None).counts
     cost = derive_metric(subject.module, subject.node, "accesses")["accesses"]
-    lower, upper = ends_at(cost, sizes)
+    lower, upper = enclose_cost(cost, sizes).ends
     assert lower <= counts.accesses <= upper
     assert lower > 0 or n == 1
 
@@ -258,4 +258,4 @@ def test_the_test_of_a_while_reads_each_time(n: int) -> None:
     counts = execute(module, algorithm, {"x": np.zeros(n)}).counts
     # n + 1 tests, n updates that read and write.
     assert counts.accesses == 3 * n + 1
-    assert ends_at(derive_metric(module, algorithm, "accesses")["accesses"], {"n": n})[1] == 3 * n + 1
+    assert enclose_cost(derive_metric(module, algorithm, "accesses")["accesses"], {"n": n}).upper == 3 * n + 1

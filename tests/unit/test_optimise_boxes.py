@@ -6,6 +6,7 @@ import json
 import random
 from fractions import Fraction
 from itertools import product
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -26,11 +27,15 @@ CANNON = "distributed.matmul::cannon"
 MATMUL, NBODY, LU = "distributed.matmul::matmul_25d", "distributed.nbody::nbody_replicated", "distributed.lu::lu_25d"
 
 
+def integral(*values: Poly) -> bool:
+    return all(map(a.is_integral, values))
+
+
 def drawn_expression(source: random.Random, depth: int) -> Poly:
     if depth == 0:
         return source.choice([X, Y, Poly.constant(source.randint(-5, 9))])
     one, other = (drawn_expression(source, depth - 1) for _ in range(2))
-    match source.randrange(8):
+    match source.randrange(9):
         case 0:
             return one + other
         case 1:
@@ -44,9 +49,20 @@ def drawn_expression(source: random.Random, depth: int) -> Poly:
         case 5:
             return a.ceil_log2(one)
         case 6:
+            return a.common_divisor(a.positive_part(one), a.positive_part(other)) if integral(one, other) else one
+        case 7:
             return one * source.choice([X, Y]) ** -source.randint(1, 2)
         case _:
             return a.isqrt_of(one)
+
+
+@pytest.mark.parametrize("ends", [(0, 3), (0, 0), (1, 3), (5, 9)])
+def test_common_divisors_where_a_part_may_be_0(ends: tuple[int, int]) -> None:
+    value = Poly.constant(3) - a.common_divisor(X, Poly.constant(7))
+    low, high = Boxes(*({"x": np.array([float(end)])} for end in ends), ["x"]).ends(lambda boxes: boxes.of(value))
+    values = [3 - gcd(x, 7) for x in range(ends[0], ends[1] + 1)]
+    assert low[0] <= min(values)
+    assert max(values) <= high[0]
 
 
 def test_no_point_of_a_box_is_outside_its_bounds() -> None:

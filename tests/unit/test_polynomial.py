@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from algebra_strategies import POINTS, expressions, linear
 from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError, limit_effort
+from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
@@ -84,6 +85,30 @@ def test_powers_are_those_of_the_values(value: Poly, exponent: int) -> None:
     assert evaluate((b**exponent).substitute({"b": value}), {"n": 7, "m": 3}) == evaluate(
         value**exponent, {"n": 7, "m": 3}
     )
+
+
+@pytest.mark.parametrize("root", [3, 67, 1009, 10**12 + 39])
+@pytest.mark.parametrize("power", [2, 3, 7])
+def test_powers_of_powers_are_the_same_however_large_their_base_is(root: int, power: int) -> None:
+    n = Poly.symbol("n")
+    assert a.exponential(root**power, n) == a.exponential(root, n.scaled(power))
+
+
+@given(st.integers(-6, 6), st.fractions(min_value=0, max_value=50))
+def test_roots_and_logarithms_of_fractions_are_exact(power: int, root: Fraction) -> None:
+    n = Poly.symbol("n")
+    point = {"n": fmpq(root.numerator, root.denominator)}
+    assert evaluate(a.sqrt(n * n), point) == root
+    assert evaluate(a.log2(n), {"n": fmpq(2) ** power}) == power
+
+
+def test_compiled_expressions_without_a_value_say_so() -> None:
+    n = Poly.symbol("n")
+    compiler = Compiler(["n"])
+    for value in (n, n.scaled(2) + ONE, n * n):
+        compute = compiler.of(value)
+        with pytest.raises(EvaluationError, match="`n` has no value"):
+            compute(compiler.at({}))
 
 
 def test_constant_powers_have_a_limit() -> None:

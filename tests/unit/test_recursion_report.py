@@ -127,7 +127,7 @@ def applied(recurrence: Recurrence, value: Callable[[Mapping[str, int]], Fractio
 
 def exact(report: al.CostReport) -> Iterator[tuple[Cost, Recurrence]]:
     for cost in report.costs:
-        if cost.recurrence is not None and cost.ends is not None:
+        if cost.recurrence is not None and cost.interval_at is not None:
             yield cost, cost.recurrence
 
 
@@ -137,12 +137,12 @@ def test_the_case_that_is_shown_gives_the_cost(target: str) -> None:
     report = derived(target) if "\n" in target else al.algorithm(target).cost()
     tried = 0
     for cost, recurrence in exact(report):
-        ends = cost.ends
+        ends = cost.interval_at
         for sizes in points(report):
             case = first_case(recurrence, sizes)
             for end, value in enumerate((case.lower, case.upper)):
-                there = applied(recurrence, lambda at, ends=ends, end=end: ends(at)[end])
-                assert evaluate(value, sizes, there) == ends(sizes)[end]
+                there = applied(recurrence, lambda at, ends=ends, end=end: ends(at).ends[end])
+                assert evaluate(value, sizes, there) == ends(sizes).ends[end]
             tried += 1
     assert tried >= 6
 

@@ -18,7 +18,7 @@ from archline.algebra.offsets import Segments as Segments
 from archline.algebra.offsets import as_gaps as as_gaps
 from archline.algebra.offsets import offset as offset
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.numbers import fmpq
+from archline.numbers import fmpq, fmpz
 
 MAX_CONSTANT_EXPONENT = 100_000
 
@@ -110,7 +110,7 @@ class RealFunction(Atom):
 
 
 class Exponential(Atom):
-    """base^e for an integer base >= 2 that is not itself a power, and an e of one term."""
+    """base^e for an exponent e of one term and an integer base >= 2 that is not a power of a number up to 64."""
 
     __slots__ = ("base", "exponent")
     divides = True
@@ -124,7 +124,7 @@ class Exponential(Atom):
 
 
 class Applied(Atom):
-    """The nonnegative value of a function of sizes that is not known yet: the cost of a recursive call."""
+    """A value >= 0 of a function of sizes that is not solved yet, such as the cost of a recursive call."""
 
     __slots__ = ("arguments", "function")
 
@@ -150,6 +150,7 @@ def positive_part(value: Poly) -> Poly:
     """Return max(0, value)."""
     if value.is_constant:
         return value if value.constant_term > 0 else ZERO
+    # max(0, 2*n - 4) -> 2*max(0, n - 2)
     scale = compute_content(value)
     primitive = value.scaled(1 / scale)
     first = min((monomial for monomial in primitive.terms if monomial), key=monomial_key)
@@ -175,7 +176,7 @@ def minimum(left: Poly, right: Poly) -> Poly:
 
 
 def split_extremum(value: Poly, greatest: bool) -> tuple[Poly, ...]:
-    """Return the arguments of a maximum (of a minimum if not `greatest`), also nested; else the value alone."""
+    """Return the operands of a maximum (minimum if not `greatest`), nested ones flattened; else the value alone."""
     # Atoms inside other atoms come after them, since they may cancel.
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if not isinstance(atom, PositivePart):
@@ -198,6 +199,7 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     """Return floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
     inner = single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
+        # floor(floor(n/a)/b) -> floor(n/(a*b))
         return floor_div(inner.argument, inner.modulus * modulus)
     if modulus.is_constant:
         return _floor_by_constant(value, modulus.constant_term)
@@ -219,6 +221,7 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if rest == -ONE:
         # m divides n: floor((n - 1)/m) -> n/m - 1, as in ceil(n/m)
         return whole - 1
+    # floor((b*n + c)/b) -> n + floor(c/b)
     return whole + _make_floor_atom(rest, modulus)
 
 
@@ -231,6 +234,7 @@ def _make_floor_atom(value: Poly, modulus: Poly) -> Poly:
 
 
 def _floor_by_constant(value: Poly, modulus: fmpq) -> Poly:
+    """Return floor(value / modulus) with whole multiples taken out: floor((7*n + 9)/3) -> 2*n + 3 + floor(n/3)."""
     denominator = lcm(*(int(c.q) for c in value.terms.values())) if value.terms else 1
     scaled = modulus * denominator
     m = int(scaled.p)
@@ -285,6 +289,7 @@ def exact_quotient(value: Poly, divisor: Poly) -> Poly:
         return value.scaled(1 / divisor.constant_term)
     parts = divide_terms(value, divisor, exact=True)
     if parts is not None and not parts[1]:
+        # (m*n)/m -> n
         return parts[0]
     return Poly.of_atom(Quotient(value, divisor))
 
@@ -298,6 +303,7 @@ def common_divisor(left: Poly, right: Poly) -> Poly:
     for divisor, multiple in ((left, right), (right, left)):
         factor = divide_exactly(multiple, divisor)
         if factor is not None and is_integral(factor):
+            # gcd(b, b*n) -> b
             return divisor
     return Poly.of_atom(CommonDivisor(*sorted((left, right), key=lambda part: part.key, reverse=True)))
 
@@ -308,20 +314,21 @@ def ceil_log2(value: Poly) -> Poly:
         return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
     exponent = exponent_of_two(value)
     if exponent is not None:
+        # ceil(log2(2^k)) -> max(0, k)
         return positive_part(exponent)
     value = _without_floor_of_one(value)
     rounded = single_atom(value - value.constant_term)
     if isinstance(rounded, Floor) and not rounded.modulus.is_constant and is_integral(value):
         exponent = exponent_of_two(rounded.modulus)
         if exponent is not None:
-            # ceil(e/2^k) leaves remain of e leaves after k halvings.
+            # ceil(log2(ceil(e/2^k))) -> max(0, ceil(log2(e)) - k): k halvings take k levels off a tree.
             leaves = rounded.argument + 1 + (value.constant_term - 1) * rounded.modulus
             return positive_part(ceil_log2(leaves) - exponent)
     return Poly.of_atom(CeilLog2(value))
 
 
 def _without_floor_of_one(value: Poly) -> Poly:
-    """Return e for max(1, e): the rounded logarithm of e < 1 is 0 anyway."""
+    """Return e for max(1, e), which has the same rounded logarithm: that of any e < 1 counts as 0."""
     for monomial, coefficient in value.terms.items():
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0][0], PositivePart):
             argument = monomial[0][0].argument
@@ -348,7 +355,7 @@ def tangent_of_log2(value: Poly) -> Poly:
 
 
 def sqrt(value: Poly) -> Poly:
-    """Return the square root, exact for squares of rationals and for even powers of 2."""
+    """Return the square root, exact for squares of rationals and even powers of 2: 4/9 -> 2/3, 2^(2*n) -> 2^n."""
     if value.is_constant and value.constant_term >= 0:
         number = value.constant_term
         root = fmpq(int(number.p.isqrt()), int(number.q.isqrt()))
@@ -369,7 +376,7 @@ def isqrt_of(value: Poly) -> Poly:
 
 
 def is_integral(value: Poly) -> bool:
-    """Test whether the form alone makes the value an integer, without promises of exact division."""
+    """Test whether the form alone makes the value an integer; exact quotients, integers by promise, do not count."""
     return all(
         coefficient.q == 1 and all(_is_whole(atom, power) for atom, power in monomial)
         for monomial, coefficient in value.terms.items()
@@ -402,6 +409,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
     """
     if base == 1:
         return ONE
+    # 8^n -> (2^n)^3
     base, root = _split_perfect_power(base)
     exponent = exponent.scaled(root)
     shift = exponent.constant_term
@@ -409,6 +417,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
         raise TooComplexError("a constant power is too large")
     if shift.q != 1:
         return Poly.of_atom(Exponential(base, exponent))
+    # 2^(n + 3) -> 8*2^n
     result = Poly.constant(fmpq(base) ** int(shift.p))
     for monomial, coefficient in exponent.terms.items():
         if not monomial:
@@ -417,6 +426,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
         atom = single_atom(inner)
         if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
+            # 2^(3*log2(n)) -> n^3
             result = result * atom.argument**power
         else:
             result = result * Poly.of_atom(Exponential(base, inner), power)
@@ -424,12 +434,10 @@ def exponential(base: int, exponent: Poly) -> Poly:
 
 
 def _split_perfect_power(base: int) -> tuple[int, int]:
-    """Return the smallest r and the k with base = r^k, for r up to 64; (base, 1) if there is none."""
-    for root in range(2, min(isqrt(base), 64) + 1):
-        power, exponent = root, 1
-        while power < base:
-            power, exponent = power * root, exponent + 1
-        if power == base:
+    """Return the smallest r and the k with base = r^k."""
+    for exponent in range(base.bit_length() - 1, 1, -1):
+        root = int(fmpz(base).root(exponent))
+        if root**exponent == base:
             return root, exponent
     return base, 1
 
@@ -463,13 +471,13 @@ def single_atom(value: Poly) -> Atom | None:
 SPELLINGS: dict[str, Poly] = {}
 """The values of symbols that facts introduce for quotients and logarithms of sizes, such as `n/b`, by their names.
 
-A name spells the same value under all facts, although facts may know the symbol as something else: the exponent k of
-n = 4^k is called `log2(n)` too. The `quotients` of the facts have the value that is known.
+A name is written as the same value under all facts, although the symbol may stand for another one: the exponent k of
+n = 4^k is called `log2(n)` too. The `quotients` of the facts have the values that symbols stand for.
 """
 
 
 def record_spelling(name: str, value: Poly) -> str:
-    """Record the value that the name of a symbol spells, and return the name."""
+    """Record the value as which the symbol `name` is written, and return the name."""
     SPELLINGS[name] = value
     return name
 

@@ -12,7 +12,7 @@ from archline.numbers import fmpq
 from archline.records import record
 
 MAX_TREE_LEVELS = 64
-"""Levels up to which a bound of a depth is turned into a bound of leaves, a number of as many bits."""
+"""The largest depth of a tree whose bound becomes a bound of its number of leaves, which has as many bits."""
 
 
 @record
@@ -61,7 +61,7 @@ class Power:
     every: int
 
     def restored(self, value: Poly) -> Poly:
-        """Write powers of 2^k as powers of the size, up to a rest of lower degree."""
+        """Write powers of 2^k as powers of the size and of a root of it; for n = 4^k: (2^k)^5 -> n^2*sqrt(n)."""
         root, size = Poly.symbol(self.exponent), Poly.symbol(self.name)
         ((((step, _),), _),) = a.exponential(2, root).terms.items()
         rest = a.sqrt(size) if self.every == 2 else a.exponential(2, a.log2(size) / self.every)
@@ -84,9 +84,9 @@ class Power:
 
 
 def scaled_to_one(value: Poly) -> Poly:
-    """Return the polynomial times a positive constant, the same for all its multiples: flops of a kind differ by one.
+    """Return the multiple by a positive constant that has coprime integer coefficients: 2/3*n - 4/3 -> n - 2.
 
-    Its coefficients are integers without a common divisor, so an integer remains one.
+    It is the same for all positive multiples of a polynomial, so a proof about it is cached for every multiple.
     """
     return value if not value or (size := a.compute_content(value)) == RATIONAL_ONE else value.scaled(1 / size)
 
@@ -97,7 +97,10 @@ def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
 
 
 def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
-    """Return a value that is >= 0 for e leaves if ceil(log2(e)) - c >= 0, or c - ceil(log2(e)) >= 0 (small c)."""
+    """Return a value that is >= 0 where a bound on the `depth` ceil(log2(e)) of a tree holds, for its e leaves.
+
+    For `value` = ceil(log2(e)) - c it is e - 2^(c - 1) - 1, for c - ceil(log2(e)) it is 2^c - e; else None.
+    """
     less, more = (value - Poly.of_atom(depth), value + Poly.of_atom(depth))
     if less.is_constant and less.constant_term.q == 1 and -MAX_TREE_LEVELS <= less.constant_term <= -1:
         # More than 2^(c - 1) leaves are at least one more, if their number is whole.
@@ -107,7 +110,7 @@ def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
 
 
 def bound_exponent(value: Poly, power: a.Exponential) -> Poly | None:
-    """Return a value that is >= 0 for an integer exponent x if c*b^x + d >= 0, or None."""
+    """Return a bound on the exponent x where c*b^x + d >= 0, as a value >= 0, or None; 3*2^x - 5 -> x - 1."""
     between = _exponent_difference(value)
     if between is not None:
         return between
@@ -152,7 +155,7 @@ def common_factor(value: Poly) -> Monomial:
 
 
 def _exponent_difference(value: Poly) -> Poly | None:
-    """Return x - y if the value is 2^x - 2^y, else None: both have the same sign."""
+    """Return x - y, which has the sign of the value, if the value is 2^x - 2^y, else None."""
     if len(value.terms) != 2:
         return None
     signs = {coefficient > 0: Poly({monomial: abs(coefficient)}) for monomial, coefficient in value.terms.items()}

@@ -15,7 +15,7 @@ Point = tuple[fmpq, fmpq]
 
 @record
 class ConcaveFunction:
-    """A value at 0, and pieces by width and slope, from steep to flat; constant after the last piece."""
+    """A function on [0, oo): its value at 0, then pieces (width, slope) from steep to flat; constant after the last."""
 
     start: fmpq = RATIONAL_ZERO
     pieces: tuple[tuple[fmpq, fmpq], ...] = ()
@@ -51,7 +51,7 @@ class ConcaveFunction:
         )
 
     def with_line(self, line: tuple[fmpq, fmpq], end: fmpq) -> ConcaveFunction:
-        """Return the sum with start + slope*x, up to an end; constant after it."""
+        """Return f(x) + start + slope*x up to x = `end`, constant from there on; `line` is (start, slope)."""
         start, slope = line
         reached, pieces = RATIONAL_ZERO, []
         for width, steepness in self.pieces:
@@ -62,7 +62,7 @@ class ConcaveFunction:
 
 
 def sup_convolve(parts: Iterable[ConcaveFunction]) -> ConcaveFunction:
-    """Return the sup-convolution: the maximum of the sum of the parts at places that add up to the given one."""
+    """Return the sup-convolution: x -> the maximum of f_1(x_1) + f_2(x_2) + ... over x_i >= 0 that add up to x."""
     parts = tuple(parts)
     pieces = (piece for part in parts for piece in part.pieces)
     return ConcaveFunction(sum((part.start for part in parts), RATIONAL_ZERO), sort_by_slope(pieces))
@@ -89,7 +89,7 @@ def pointwise_minimum(left: ConcaveFunction, right: ConcaveFunction, end: fmpq) 
 
 
 def concave_majorant(points: Iterable[Point]) -> ConcaveFunction:
-    """Return the smallest such function on [0, oo) that is nowhere below some points with values >= 0."""
+    """Return the smallest concave nondecreasing function that is nowhere below the `points`, of values >= 0."""
     hull: list[Point] = []
     for place, value in sorted(((RATIONAL_ZERO, RATIONAL_ZERO), *points)):
         if hull and value <= hull[-1][1]:

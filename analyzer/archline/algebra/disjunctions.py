@@ -12,9 +12,9 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.records import record
 
 MAX_ALTERNATIVES = 64
-"""Combinations of alternatives that are tried; of more nothing is learned."""
+"""The number of combinations of alternatives up to which a disjunction is used; beyond it, it is ignored."""
 MAX_BOUND_RAISE = 64
-"""Integers by which the lower bound of a symbol is raised at most."""
+"""The most by which the lower bound of a symbol is raised."""
 Values = tuple[Poly, ...]
 
 
@@ -27,7 +27,7 @@ class Knowledge:
     pending: tuple[tuple[Values, ...], ...] = ()
 
     def learn(self, ways: Sequence[Values]) -> Knowledge | None:
-        """Return what follows if in at least one alternative all values are >= 0; None if all are impossible.
+        """Assume that in at least one of the alternatives `ways` all values are >= 0; None if all are impossible.
 
         max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
         have in common is learned, and the disjunction remains pending.
@@ -123,7 +123,7 @@ class Alternatives:
 
 
 def split_into_alternatives(value: Poly, kind: type[Atom]) -> Poly | Alternatives:
-    """Split a maximum or minimum into its operands if an atom of a kind occurs in it."""
+    """Split a maximum or minimum into its operands if an atom of class `kind` occurs in it; else return the value."""
     for atom in sorted(value.atoms(), key=lambda candidate: -len(candidate.key)):
         if isinstance(atom, a.PositivePart) and any(isinstance(inner, kind) for inner in atom.argument.atoms_within()):
             parts = value.coefficients(atom)
@@ -140,13 +140,13 @@ def _replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
 
 
 def _reduce_to_exponent(value: Poly) -> Poly:
-    """Rewrite c*2^e - d >= 0 or d - c*2^e >= 0 as a condition on the exponent e."""
+    """Rewrite c*2^e - d >= 0 or d - c*2^e >= 0 as a condition on the exponent: 2^k - 5 >= 0 -> k - 3 >= 0."""
     match [(monomial, coefficient) for monomial, coefficient in value.terms.items() if monomial]:
         case [(((a.Exponential() as atom, power),), coefficient)] if atom.base == 2 and power > 0:
             limit = -value.constant_term / coefficient
             exponent = atom.exponent.scaled(power)
             if limit <= 0:
-                # 2^e + d >= 0 says nothing, and -2^e - d >= 0 is false.
+                # 2^e + d >= 0 is always true, and -2^e - d >= 0 never.
                 return ONE if coefficient > 0 else -ONE
             if not a.is_integral(exponent):
                 return value

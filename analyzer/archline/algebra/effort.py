@@ -89,9 +89,9 @@ def spend_effort(amount: int) -> None:
 def limit_effort(terms: int, *, own: bool = False, counts: bool = False) -> Iterator[None]:
     """Limit the work of the block to about this number of term products; raises OutOfBudgetError beyond it.
 
-    An enclosing limit applies too, except to a block with its `own`, whose result is independent of what was derived
-    before. Such a block refines a result that exists without it, and ends after half of the time that a command has
-    left, so that later steps have some too. If `counts`, the work of the block is charged to the enclosing limit.
+    An enclosing limit applies too, unless `own` is set; then the result does not depend on what was derived before.
+    An `own` block refines a result that exists without it, and ends after half of the time that a command has left, so
+    that later steps have some too. If `counts`, the work of the block is charged to the enclosing limit.
     """
     outer = _current.get()
     limit = terms if outer is None or own else min(outer.left, terms)
@@ -110,7 +110,7 @@ def limit_effort(terms: int, *, own: bool = False, counts: bool = False) -> Iter
 
 
 def search(find: Callable[[], T], otherwise: T) -> T:
-    """Return the result of a search that only refines, or `otherwise` if the search exceeds its time."""
+    """Return the result of `find`, an optional refinement, or `otherwise` if it runs out of time."""
     try:
         with limit_effort(maxsize, own=True):
             return find()

@@ -83,7 +83,7 @@ def without_powers(value: Poly, facts: Facts) -> Poly:
 
 
 def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
-    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) for a max(0, value) as in `without_powers`, else None."""
+    """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if max(0, value) has the form in `without_powers`, else None."""
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():
         level = a.single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None

@@ -293,10 +293,10 @@ class Facts:
             return value
         if self.nonnegative(-value):
             return ZERO
-        whole = self.multiplied_out(value)
-        if whole != value and self.nonnegative(whole):
+        cleared = self.multiplied_out(value)
+        if cleared != value and self.nonnegative(cleared):
             return value
-        return ZERO if whole != value and self.nonnegative(-whole) else a.positive_part(value)
+        return ZERO if cleared != value and self.nonnegative(-cleared) else a.positive_part(value)
 
     def multiplied_out(self, value: Poly) -> Poly:
         """Return the value times its denominators that are known to be positive, which keeps its sign.
@@ -341,10 +341,13 @@ class Facts:
         if isinstance(atom, a.PositivePart):
             return self.positive_part(parts[0])
         if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
+            # floor(e/m) -> 0 for 0 <= e < m
             return ZERO
         if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
+            # floor(-e/m) -> -1 for 1 <= e <= m
             return -ONE
         if isinstance(atom, a.Floor) and (quotients := self.divided(parts[0], parts[1]))[0]:
+            # floor((n + c)/b) -> `n/b` + floor(c/b) where b divides n
             return quotients[0] + self.simplify(a.floor_div(quotients[1], parts[1]))
         if isinstance(atom, a.Floor) and (power := self._divide_powers_of_two(parts[0], parts[1])) is not None:
             return power
@@ -357,7 +360,7 @@ class Facts:
         return atom.rebuild(parts)
 
     def _divide_powers_of_two(self, value: Poly, modulus: Poly) -> Poly | None:
-        """Divide terms c*2^x by 2^y where x >= y is known; only the rest keeps a floor."""
+        """Take terms c*2^x with a known x >= y out of a floor: floor((c*2^x + e)/2^y) -> c*2^(x - y) + floor(e/2^y)."""
         below = a.exponent_of_two(modulus)
         if below is None:
             return None
@@ -455,7 +458,7 @@ class Facts:
         return whole, rest
 
     def _find_multiple(self, share: Poly) -> Poly | None:
-        """Return a quotient of products as an integer times a known integer quotient, else None."""
+        """Write `share`, a quotient of products, as an integer times a known integer quotient; else return None."""
         for label, quotient in self.quotients.items():
             factor = share * quotient.substitute(self.rewrites) ** -1
             if self.integral(factor):

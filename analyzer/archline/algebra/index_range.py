@@ -1,4 +1,4 @@
-"""Writes expressions in two indices that begin and end a range in terms of their distance, if only that matters."""
+"""Writes expressions in the two indices of a range in terms of its size, if they depend on their difference alone."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class IndexRange:
         return {**point, self.high: point[self.low] + point[self.size]}
 
     def tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
-        """Write an expression as a tree, in terms of `high - low` if it depends on the indices only so."""
+        """Write an expression as a tree, in terms of `high - low` if it depends on the indices only through that."""
         moved = self.moved(value)
         if self.high not in value.names or self.low in moved.names:
             return to_tree(value, order, may_vanish)

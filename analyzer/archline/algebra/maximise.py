@@ -30,7 +30,7 @@ from archline.algebra.sums.summation import (
 MAX_CANDIDATES = 24
 MAX_PERIOD = 6
 MAX_PRODUCTS = 10_000
-"""Term products for the maxima on parts of a range; without them bounds are coarser."""
+"""The limit of term products for the maxima on parts of a range; beyond it, bounds are coarser."""
 MAX_CUTS = 8
 """Nested cuts of a range; each one can double the number of parts."""
 
@@ -123,7 +123,7 @@ def _split_range(
 
 
 def _maximum_by_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
-    """Return the greater of two values that (v + c) mod m < t selects, if the range reaches it, else None."""
+    """Return the greater of the values that (v + c) mod m < t selects, if it is known to be attained; else None."""
     atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
     pair = None if atom is None else pair_of(value, atom, inside)
     if pair is None or pair.modulus is None:
@@ -215,7 +215,7 @@ def _term_direction(monomial: tuple[tuple[Atom, int], ...], positive: bool, vari
 
 
 def _atom_direction(atom: Atom, variable: str, facts: Facts) -> int | None:
-    """Return the direction of a nondecreasing function of its first part, which is that of the part, else None."""
+    """Return the direction of an atom that is nondecreasing in its first part, as that of the part; else None."""
     if isinstance(atom, Symbol):
         return 1
     if isinstance(atom, a.PositivePart | a.Floor | a.CeilLog2 | a.Exponential | a.RealFunction | a.Offset):

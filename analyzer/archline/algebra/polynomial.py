@@ -264,11 +264,11 @@ class Poly:
             return self
         if exponent == 0:
             return ONE
-        plain = len(self.terms) == 1 and not any(map(has_reducible_powers, self.atoms()))
-        if exponent < 0 and not plain:
+        is_single_term = len(self.terms) == 1 and not any(map(has_reducible_powers, self.atoms()))
+        if exponent < 0 and not is_single_term:
             # n/b with b = k + 1 is n/(k + 1), which only a quotient atom expresses.
             return Atom.quotient(ONE, self**-exponent)
-        if plain:
+        if is_single_term:
             ((monomial, coefficient),) = self.terms.items()
             if any(abs(power * exponent) > MAX_EXPONENT for _, power in monomial):
                 raise TooComplexError("a size is raised to a power above 2^64")

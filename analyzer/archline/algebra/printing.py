@@ -57,7 +57,7 @@ class _Writer:
         return b.sum_terms(terms)
 
     def _write_product(self, number: fmpq, factors: Sequence[tuple[Poly, int]]) -> s.Expr:
-        """Write sizes first, then sums in brackets."""
+        """Write a product: sizes first, then sums in brackets."""
 
         def sort_key(factor: tuple[Poly, int]) -> tuple[bool, list[int], str]:
             ranks = sorted(self.order.index(name) for name in factor[0].names if name in self.order)
@@ -87,7 +87,7 @@ class _Writer:
         return b.divide_products(above, below)
 
     def _write_factors(self, monomial: Monomial) -> tuple[list[s.Expr], list[s.Expr]]:
-        """Return numerator and denominator; powers with equal exponents are one power of a fraction."""
+        """Return the factors above and below the line; powers with equal exponents are one power of a fraction."""
         bases: dict[Poly, fmpq] = {}
         for atom, power in monomial:
             if isinstance(atom, a.Exponential):
@@ -173,7 +173,7 @@ class _Writer:
                 return self.tree(value)
 
     def _write_at_least_one(self, value: Poly) -> s.Expr:
-        """Write the argument of a logarithm, max(1, e) unless e >= 1 is evident: below 1 it counts as 0."""
+        """Write the argument of a logarithm as max(1, e) unless e >= 1 is evident: logarithms of e < 1 count as 0."""
         argument = self.tree(value)
         return argument if self._is_at_least_one(shorten_expression(value)) else b.call("max", b.ONE, argument)
 
@@ -257,7 +257,7 @@ def _is_block(value: Poly, atom: Atom) -> bool:
 
 
 def _rewrite_floors_of_one(value: Poly) -> Poly:
-    """Write floor(1/m) as ceil(2/m) - 1. It is nonzero only for m = 1, which its factors are evaluated at."""
+    """Write floor(1/m) as ceil(2/m) - 1, and its cofactors at m = 1: it is 0 for every other m."""
     for atom in value.atoms():
         name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
         parts = value.coefficients(atom) if name is not None else {}

@@ -150,7 +150,7 @@ class Constant:
 
     @property
     def logarithms(self) -> dict[int, fmpq] | None:
-        """The multiples of log2(p) by primes p, with log2(2) = 1, that the constant is the sum of; else None."""
+        """The coefficients by primes p if the constant is a sum of multiples of log2(p), log2(2) = 1 too; else None."""
         multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
             match basis:
@@ -292,7 +292,7 @@ ZERO_CONSTANT, ONE_CONSTANT, HALF = Constant(ZERO), Constant(ONE), Constant(fmpq
 
 
 def enclosed_constant(text: str, enclose: Callable[[], arb], expr: s.Expr | None = None) -> Constant:
-    """Return a constant by its text, such as leading digits, and a rule that encloses it at flint's current precision.
+    """Return a constant written as `text`, such as its leading digits, that `enclose` encloses at flint's precision.
 
     If the text is neither digits nor a name, `expr` is its expression.
     """
@@ -394,25 +394,28 @@ Quotient: TypeAlias = tuple[fmpq_mpoly, fmpq_mpoly]
 
 
 def _reduce_to_lowest_terms(value: Constant) -> Constant:
-    """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms."""
+    """Write a constant with reciprocals of sums as one quotient of polynomials in the other units, in lowest terms.
+
+    1/(x + x*y) + y/(x + x*y) -> 1/x
+    """
     units = dict.fromkeys(_iterate_units(value))
     kinds = {unit.kind for unit in units}
     if "sum" not in kinds or "sqrt" in kinds:
         # Square roots cannot be variables, because their squares are rational.
         return value
-    plain = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
-    names = [f"x{index}" for index in range(len(plain))]
-    variables = dict(zip(plain, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
+    basic_units = sorted((unit for unit in units if unit.kind != "sum"), key=lambda unit: unit.key)
+    names = [f"x{index}" for index in range(len(basic_units))]
+    variables = dict(zip(basic_units, fmpq_mpoly_ctx.get(names, "lex").gens(), strict=True))
     top, bottom = _to_quotient(value, variables)
     common = top.gcd(bottom)
     scale = (bottom / common).leading_coefficient()
     above, below = (list((polynomial / common / scale).terms()) for polynomial in (top, bottom))
-    minimum = [min(powers[index] for powers, _ in below) for index in range(len(plain))]
+    minimum = [min(powers[index] for powers, _ in below) for index in range(len(basic_units))]
 
     def sum_of(terms: Iterable[tuple[tuple[int, ...], fmpq]], lower: Sequence[int]) -> Constant:
         coefficients: dict[Basis, fmpq] = {}
         for powers, coefficient in terms:
-            pairs = zip(plain, powers, lower, strict=True)
+            pairs = zip(basic_units, powers, lower, strict=True)
             basis = tuple((unit, int(power - shift)) for unit, power, shift in pairs if power != shift)
             coefficients[basis] = coefficient
         return Constant(coefficients.pop((), ZERO), coefficients)

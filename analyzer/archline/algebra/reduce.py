@@ -48,20 +48,20 @@ def reduce_expression(value: Poly, facts: Facts) -> Poly:
     if not any(isinstance(atom, Piece) for atom in value.atoms()):
         return value
     facts, scale = facts.without_younger_symbols(value.names), a.compute_content(value)
-    plain = value.scaled(1 / scale)
-    key = reduce_expression, plain
+    primitive = value.scaled(1 / scale)
+    key = reduce_expression, primitive
     if key not in facts.found:
         if is_out_of_time():
             return value
-        facts.found[key] = plain
+        facts.found[key] = primitive
         # A division by n - 1 has no value in the case n = 1; then the value is not reduced.
         with suppress(TooComplexError, ZeroDivisionError), limit_effort(MAX_PRODUCTS):
-            form = _FormSearch().form(plain, facts)
-            if form is not plain and _is_better_form(form, plain, facts):
+            form = _FormSearch().form(primitive, facts)
+            if form is not primitive and _is_better_form(form, primitive, facts):
                 facts.found[key] = form
     reduced_form = facts.found[key]
     assert isinstance(reduced_form, Poly)
-    return value if reduced_form is plain else reduced_form.scaled(scale)
+    return value if reduced_form is primitive else reduced_form.scaled(scale)
 
 
 def _is_better_form(form: Poly, plain: Poly, facts: Facts) -> bool:
@@ -99,7 +99,7 @@ def _degree_of_atom(atom: Atom) -> int:
 
 
 def _cancel_quotients(value: Poly) -> Poly:
-    """Replace d*(e/d) by e, since the program promises that the division is exact."""
+    """Replace d*(e/d) by e, since the program promises that the division is exact: (k + 1)*(n/(k + 1)) -> n."""
     for atom in [atom for atom in value.atoms() if isinstance(atom, a.Quotient) and atom.divisor]:
         lead = max((m for m in atom.divisor.terms), key=lambda monomial: (sum(p for _, p in monomial), str(monomial)))
         if any(power < 0 for _, power in lead):
@@ -134,9 +134,9 @@ class _FormSearch:
         self.left = MAX_CASES
 
     def form(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
-        """Return the shortest form that is found; splits that failed before are not repeated.
+        """Return the shortest form that is found; splits in `vain` are not tried.
 
-        An atom is not split inside a case that does not concern it, since a split outside does as well.
+        These failed before, or are of atoms that a case does not affect, which are split outside of the case.
         """
         equal = {name: end for name in value.names for end in _equal_bounds(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
@@ -224,7 +224,7 @@ class _FormSearch:
     def _reduce_by_parts(
         self, value: Poly, along: Poly, changes: list[_Change], facts: Facts, vain: _TriedSplits
     ) -> Poly | None:
-        """Return the form on the last part of a line between changes, with corrections on the parts below."""
+        """Return the form where `along` is above all changes, with corrections on the parts between and below them."""
         parts = list[_Part]()
         for low, high in pairwise((None, *sorted({change.start for change in changes}), None)):
             within = facts if low is None else facts.with_nonnegative(along - low)
@@ -306,7 +306,7 @@ class _Part:
 
 
 def _value_if_positive(value: Poly, last: Poly) -> Poly:
-    """Return an expression of a value where the integer `last` is positive, else of 0."""
+    """Return an expression that is `value` where the integer `last` is positive, else 0; n, n -> max(0, n)."""
     for end in (last, last - 1):
         factor = divide_exactly(value, end)
         if factor is not None:
@@ -412,8 +412,8 @@ def _dominates_termwise(large: Poly, small: Poly) -> bool:
 
 def _drop_rounding(value: Poly) -> Poly:
     """Replace floors and maxima by their arguments without rounding and clipping, an upper bound termwise."""
-    whole = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
-    return whole.map_atoms(_unrounded_atom)
+    magnitudes = Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
+    return magnitudes.map_atoms(_unrounded_atom)
 
 
 def _unrounded_atom(atom: Atom) -> Poly | None:

@@ -72,7 +72,10 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
 
 
 def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
-    """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None."""
+    """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None.
+
+    If all values are negative, a lower bound may be 0: it bounds the maximum of max(0, value).
+    """
     return _bound_in_budget(max_over, value, variable, lo, hi, facts, upper, 0)
 
 
@@ -200,7 +203,7 @@ def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, u
 
 
 def find_floor_by_number(value: Poly, names: frozenset[str] | None = None) -> Atom | None:
-    """Return a floor(e/m) for a number m that contains one of the names if given, for `bound_away`; else None."""
+    """Return a floor(e/m) with a constant m, and with one of the `names` if given, for `bound_away`; else None."""
     floors = (atom for atom in sorted(value.atoms(), key=str) if isinstance(atom, a.Floor) and atom.modulus.is_constant)
     return next((floor for floor in floors if names is None or names & floor.names), None)
 
@@ -242,9 +245,9 @@ def _replace_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper
 
 
 def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Range:
-    """Return the range of a nondecreasing function of an expression with the atom, from the range of that expression.
+    """Return the range of `outer`, a nondecreasing function of an argument that contains `atom`, from the argument's.
 
-    The range of a floor by a power still contains the power.
+    If `outer` is a floor and `atom` a power in its modulus, the range still contains the power.
     """
     if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
         # The range is linear in the argument, so that gaps still telescope.

@@ -6,7 +6,6 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from fractions import Fraction
 from functools import cache, lru_cache, partial
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,7 +15,7 @@ from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication import derive as grid
 from archline.analysis.cost import Cost, Costs, cost_of
-from archline.analysis.metrics.accesses import METRIC as ACCESSES
+from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
@@ -25,20 +24,19 @@ from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown_cost
 from archline.analysis.regimes import with_regimes
 from archline.analysis.sampling import offsets_rules
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import Formula, format_expression, join_phrases
 from archline.expr.values import evaluate_fact
 from archline.ir.amounts import UnknownAmount
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
-from archline.language import parser
+from archline.language import parser, printer
 from archline.language import syntax as s
 from archline.language.call_graph import find_component, find_reachable, is_recursive
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions
 
 if TYPE_CHECKING:
@@ -74,21 +72,24 @@ def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) 
 
 
 def forget() -> None:
-    """Clear the caches of recursive algorithms and of parsed texts, to measure derivations."""
+    """Clear the caches of derived costs and of parsed texts, so that the time of derivations can be measured."""
     _solved.clear()
     _shared.cache_clear()
     parser.clear_fragments()
 
 
 def _text(algorithm: s.Algorithm) -> object:
-    """Return the identity of an algorithm: its name, its file, and the facts under which it is derived."""
+    """Return a key of an algorithm: its name, the path and text of its file, and its `where`."""
     source = algorithm.span.source
-    return algorithm.name, str(source.path), source.text, tuple(format_fact(fact) for fact in algorithm.where)
+    return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
 
 
 @lru_cache(maxsize=MAX_MODULES)
 def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cost]:
-    """Derive bounds with guards taken never or always, whichever is less, or more; empty with recursion or a grid."""
+    """Derive bounds with the cheaper outcome of each guard in the lower one, and the dearer one in the upper one.
+
+    Empty for a recursive algorithm and on a grid.
+    """
     if algorithm.grid or is_recursive(module, algorithm):
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
@@ -108,26 +109,26 @@ def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
 
 
 def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
-    """Derive the accesses; an element that `+=` updates is read and written, as in runs."""
+    """Derive the accesses; `+=` counts as a read and a write of its element, as in runs."""
     steps: tuple[DerivationStep, ...] = ()
     try:
         cost, steps = derive_accesses(module, algorithm, updates=2)
     except UntracedError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, problem.reason, problem.span)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, problem.reason, problem.span)
     except TooComplexError as problem:
-        cost = Cost(ACCESSES, "unknown", None, None, str(problem), algorithm.span)
-    return _costs(module, algorithm, {ACCESSES: cost}, {}, steps)
+        cost = Cost(access_counts.METRIC, "unknown", None, None, str(problem), algorithm.span)
+    return _costs(module, algorithm, {access_counts.METRIC: cost}, {}, steps)
 
 
 def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
     if algorithm.grid:
         return _derive_on_grid(module, algorithm)
 
-    def derived(coarse: bool) -> tuple[Derivation, Result]:
+    def derive_body(coarse: bool) -> tuple[Derivation, Result]:
         statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
         return statements, statements.algorithm(algorithm)
 
-    outcome = _within_budget(derived, RECURSION_FACTOR if recursive else 1)
+    outcome = _within_budget(derive_body, RECURSION_FACTOR if recursive else 1)
     if isinstance(outcome, str):
         outcome = Derivation(module, True, model), (unknown_cost(outcome, algorithm.span), ())
     statements, (tally, steps) = outcome
@@ -206,12 +207,15 @@ def _costs(
 
 @lru_cache(maxsize=MAX_MODULES)
 def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
-    """Return the derivation of a module's algorithms; a recursion with several callers is solved once."""
+    """Return the one derivation of a module that all callers share, so that each recursion is solved once."""
     return Derivation(module, coarse, model)
 
 
 def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
-    """Derive exactly; if that grows too large, with bounds of guards; if that does too, return the reason."""
+    """Call `derived` with guards counted, then, if that is too complex, with guards bounded; return its result.
+
+    If both are too complex, return the reason.
+    """
     reason = ""
     for coarse in (False, True):
         try:
@@ -225,27 +229,23 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
 
 
 def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
-    """Add the results of the recurrence to a cost; the outermost call adds 1 if calls count."""
+    """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls."""
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
-        # Both bounds follow from the assumptions of its calls, which no run satisfies then.
+        # Both bounds follow from the assumptions of its calls, so that no run satisfies these.
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
         return cost_of(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)
-    ends = closed.ends
+    interval_at = closed.interval_at
     bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)
     explain = cache(partial(statements.recursions.describe_recurrence, algorithm, metric, more))
     cost = replace(cost, bounds=bounds, explain=explain, recursion=statements.recursions.recurrence(algorithm, metric))
-    if ends is None:
+    if interval_at is None:
         return cost
 
-    def moved(sizes: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
-        least, most = ends(sizes)
-        return least + more, most + more
-
-    return replace(cost, ends=moved)
+    return replace(cost, interval_at=lambda sizes: interval_at(sizes) + Interval.of(more))
 
 
 def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -262,15 +262,15 @@ def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
 
 
 def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, scope: Scope) -> None:
-    """Check that free symbols are parameters, 0 <= lower <= upper and 1 <= span <= work.
+    """Check that free symbols are parameters, and at a few small sizes 0 <= lower <= upper and 1 <= span <= work.
 
-    Inequalities are checked at a few small sizes: a contradiction anywhere is a defect.
+    Raises InvariantError.
     """
     symbols = {*costs.parameters, *costs_symbols(costs)}
     for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= symbols:
-                raise InvariantError(f"{cost.metric} of {costs.algorithm} holds {sorted(value.names - symbols)}")
+                raise InvariantError(f"{cost.metric} of {costs.algorithm} contains {sorted(value.names - symbols)}")
     if _may_refuse(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
@@ -282,7 +282,7 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
 
 
 def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
-    """Test whether a callee, a declared cost, an `assume` or an exact division may stop runs within the `where`."""
+    """Test whether runs that satisfy the `where` may stop at a call, declared cost, `assume` or exact division."""
     return any(s.find(algorithm.body, s.Assume, s.Costs)) or any(
         (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
@@ -292,30 +292,31 @@ def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
 def _assert_ordered(costs: Costs, point: Mapping[str, int]) -> None:
     all_costs = (*costs.metrics.values(), *costs.flops_by_kind.values())
     try:
-        bounds = {cost.metric: _ends(cost, point) for cost in all_costs if cost.lower is not None}
+        bounds = {cost.metric: _enclose_forms(cost, point) for cost in all_costs if cost.lower is not None}
     except EvaluationError:
         return
-    if any(end.denominator != 1 for ends in bounds.values() for end in ends):
+    if any(end.denominator != 1 for interval in bounds.values() for end in interval.ends):
         # The program's exact divisions exclude these sizes.
         return
-    for metric, (lower, upper) in bounds.items():
-        if not 0 <= lower <= upper:
-            raise InvariantError(f"{metric} of {costs.algorithm} is between {lower} and {upper} at {dict(point)}")
+    for metric, count in bounds.items():
+        if not 0 <= count.lower <= count.upper:
+            between = f"between {count.lower} and {count.upper}"
+            raise InvariantError(f"{metric} of {costs.algorithm} is {between} at {dict(point)}")
     if "work" in bounds and "span" in bounds and not costs["work"].declared:
         span, work = bounds["span"], bounds["work"]
-        if span[0] < 1 or (costs["span"].exact and costs["work"].exact and span > work):
+        if span.lower < 1 or (costs["span"].exact and costs["work"].exact and span.lower > work.lower):
             raise InvariantError(f"span {span} and work {work} of {costs.algorithm} at {dict(point)}")
 
 
-def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
     assert cost.lower is not None
     assert cost.upper is not None
     lower = evaluate(cost.lower, point)
-    return lower, lower if cost.exact else evaluate(cost.upper, point)
+    return Interval(lower, lower if cost.exact else evaluate(cost.upper, point))
 
 
 def costs_symbols(costs: Costs) -> frozenset[str]:
-    """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` gives them too."""
+    """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` sets their values."""
     if not any(cost.declared for cost in costs):
         return frozenset()
     names: frozenset[str] = frozenset()

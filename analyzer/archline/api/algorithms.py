@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from archline.api import running
 from archline.api.costs import CostReport
+from archline.costs import sizes as given_sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import from_python
 from archline.energy import caches
 from archline.energy import running as executed
 from archline.execution.results import TIMEOUT
 from archline.language import syntax as s
 from archline.records import replace
+from archline.report import library
 from archline.report.documents import Document, WithPage
-from archline.report.library import declaration
 
 if TYPE_CHECKING:
     from archline.api.running import Run
@@ -65,7 +65,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         values = {**(given or {}), **arguments}
         settings = replace(executed.USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
-            return running.run_at(self, from_python(values), caches.read_given_cache(cache), settings)
+            return running.run_at(self, given_sizes.from_python(values), caches.read_given_cache(cache), settings)
         return running.run(self, values, caches.read_given_cache(cache), settings)
 
     def _gives_only_sizes(self, values: Mapping[str, Any]) -> bool:
@@ -82,7 +82,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
     @property
     def page(self) -> Document:
         """The declaration, which notebooks show."""
-        return declaration(self.node, self.signature)
+        return library.declaration(self.node, self.signature)
 
 
 def algorithm(target: str) -> Algorithm:

@@ -13,7 +13,7 @@ from archline.compare.verdicts import (
     Crossover,
 )
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, merge_sizes
+from archline.costs.sizes import merge_sizes
 from archline.energy.caches import Settings
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
@@ -22,6 +22,7 @@ from archline.energy.subjects import (
     make_subject,
 )
 from archline.energy.sweeps import SizeSweep
+from archline.expr.intervals import Number
 from archline.records import record
 from archline.report.comparisons import as_text, document
 from archline.report.documents import Document, WithPage

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     import sympy
 
     from archline.api.metrics import Metric
-    from archline.costs.sizes import Number, Point
+    from archline.costs.sizes import Point
+    from archline.expr.intervals import Number
     from archline.report.communication import CommunicationView
     from archline.report.paths import PathTable
 

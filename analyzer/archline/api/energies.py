@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, merge_sizes
+from archline.costs.sizes import merge_sizes
 from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.levels import Level, by_level
@@ -20,7 +20,7 @@ from archline.energy.subjects import (
     make_subject,
 )
 from archline.energy.units import format_amount
-from archline.expr.intervals import Interval
+from archline.expr.intervals import Interval, Number
 from archline.records import record
 from archline.report.documents import Document, WithPage
 from archline.report.energies.text import as_text, document

@@ -16,8 +16,8 @@ from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
 from archline.costs.arrays import known_bounds, needed_names, upper_of
-from archline.costs.sizes import Number, Point, merge_sizes
-from archline.expr.intervals import EvaluationError
+from archline.costs.sizes import Point, merge_sizes
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import format_expression
 from archline.language import model
 from archline.language import syntax as s

@@ -7,7 +7,7 @@ from typing import Any
 
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, merge_sizes
+from archline.costs.sizes import merge_sizes
 from archline.energy.caches import Settings
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
@@ -20,6 +20,7 @@ from archline.energy.subjects import (
     make_subject,
 )
 from archline.execution.results import Cache
+from archline.expr.intervals import Number
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.optima import text

@@ -11,7 +11,7 @@ from archline.api.algorithms import Algorithm
 from archline.api.plots import Drawn
 from archline.compare.results import CostComparison
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, merge_sizes
+from archline.costs.sizes import Given, merge_sizes
 from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
@@ -22,7 +22,7 @@ from archline.energy.models import find_model
 from archline.energy.quantities import LEVELS
 from archline.energy.results import EnergyResult
 from archline.energy.subjects import Subject, make_subject
-from archline.expr.intervals import Interval
+from archline.expr.intervals import Interval, Number
 from archline.language.diagnostics import error
 from archline.report.energies.shown import cache_text, sizes_text
 from archline.report.pictures import Cell

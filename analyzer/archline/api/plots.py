@@ -10,11 +10,11 @@ from typing import TypeAlias
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.bounds import Bound
-from archline.analysis.cost import Cost, ends_at
+from archline.analysis.cost import Cost, enclose_cost
 from archline.api.algorithms import Algorithm
 from archline.api.costs import CostReport
 from archline.costs import rules
-from archline.costs.sizes import Given, Number, Point, merge_sizes
+from archline.costs.sizes import Given, Point, merge_sizes
 from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.running import split_arguments
 from archline.execution.cache import optimal
@@ -22,7 +22,7 @@ from archline.execution.data import generate_arguments
 from archline.execution.jit import compiled_available
 from archline.execution.results import Trace
 from archline.execution.run import execute
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.values import evaluate_fact
 from archline.language.diagnostics import error
 from archline.numbers import point_text, readable
@@ -202,10 +202,9 @@ class _Bounds:
 
     def _at(self, lines: int) -> tuple[Number, Number]:
         try:
-            lower, upper = ends_at(self.cost, self._with(lines))
+            return enclose_cost(self.cost, self._with(lines)).ends
         except EvaluationError as problem:
             raise error(rules.NO_VALUE, f"the io of `{self.report.name}`: {problem}") from None
-        return lower, upper
 
     def _with(self, lines: int) -> Point:
         return {**self.point, "Z": lines * self.line, "L": self.line}
@@ -251,7 +250,7 @@ def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | 
     if cost.upper is None:
         return f"not simulated: the work of a run is unknown, {cost.reason}"
     try:
-        work = ends_at(cost, point)[1]
+        work = enclose_cost(cost, point).upper
     except EvaluationError as problem:
         return f"not simulated: the work of a run is unknown, {problem}"
     if work > limit:

@@ -13,7 +13,7 @@ from archline.api.costs import CostReport
 from archline.energy import running
 from archline.energy.running import ExecutedRun
 from archline.execution.cache import WorkStealing
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number, Point
 from archline.language.metrics import EXECUTED, OF_CACHE, WORD
 from archline.records import record, replace
 from archline.report import runs
@@ -22,7 +22,7 @@ from archline.report.cost_view import values_at
 from archline.report.documents import Document, WithPage
 from archline.report.paths import ExecutedPath
 from archline.report.view import CheckedCounts as CountsView
-from archline.report.view import Number, Point, RunView, ValueRange
+from archline.report.view import RunView, ValueRange
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

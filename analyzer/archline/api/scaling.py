@@ -8,13 +8,14 @@ from json import loads
 from typing import Any
 
 from archline.costs.algorithms import AlgorithmUnderFacts
-from archline.costs.sizes import Number, merge_sizes
+from archline.costs.sizes import merge_sizes
 from archline.energy.caches import Settings
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.energy.scaling import FACTOR, ScaleStep, Scaling
 from archline.energy.strong_scaling import derive_scaling
 from archline.energy.subjects import make_subject
+from archline.expr.intervals import Number
 from archline.report import scaling as report
 from archline.report.layout import terminal_width
 

@@ -15,7 +15,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
 from archline.algebra.prove.prover import never_negative
 from archline.analysis.bounds import Region
-from archline.analysis.cost import Cost, cost_text, whole_ends_at
+from archline.analysis.cost import Cost, cost_text, enclose_count
 from archline.analysis.sampling import constants_of
 from archline.changes import results as r
 from archline.changes.baseline import NO_BASELINE, group_by_metric, read_cost, sort_by_cache, write_costs
@@ -289,7 +289,7 @@ class _MetricVersions:
     def _compare_values(self, plain: CostChange) -> Iterator[CostChange]:
         """Yield the change of values at sizes of interest, which may differ where forms are equal."""
         *whole, sizes = self._whole
-        if not all(amount.cost.ends and amount.cost.status == "bounded" for amount in whole):
+        if not all(amount.cost.interval_at and amount.cost.status == "bounded" for amount in whole):
             return
         for verdict in self.verdicts:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
@@ -502,7 +502,7 @@ def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: 
 def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True) -> list[Move]:
     """Return how a cost changed: up, down, or both, as proofs and values show; else how its bounds did."""
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
-    if is_same and (old.cost.exact or not old.cost.ends):
+    if is_same and (old.cost.exact or not old.cost.interval_at):
         return [UNCHANGED]
     rises, falls = decide_at_most(new, old, sizes, "<="), decide_at_most(new, old, sizes, ">=")
     if rises.outcome == falls.outcome == "holds":
@@ -562,8 +562,8 @@ def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes)
 
 def _evaluate_forms(amount: SizedCost, point: Point) -> Interval:
     """Evaluate the forms of a cost: the least of the upper bounds that hold there. Raises EvaluationError."""
-    forms = replace(amount.cost, ends=None, at_most=(), at_least=())
-    return Interval(*whole_ends_at(forms, amount.at(point)))
+    forms = replace(amount.cost, interval_at=None, at_most=(), at_least=())
+    return enclose_count(forms, amount.at(point))
 
 
 def _format_sizes(point: Point) -> dict[str, str]:

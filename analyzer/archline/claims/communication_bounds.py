@@ -25,7 +25,7 @@ from typing import Any
 
 from archline.claims.published import target_of
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.text import Formula, format_conjunction, format_expression
 from archline.expr.tree import has_same_structure, substitute_in_fact, substitute_names
 from archline.expr.values import bounds_of_value, evaluate
@@ -170,7 +170,7 @@ class LowerBound:
         """True if the bound depends on the memory of a processor."""
         return self.kind == "memory-dependent"
 
-    def at(self, point: Mapping[str, int | Fraction]) -> Ends | None:
+    def at(self, point: Point) -> Ends | None:
         """Evaluate the bound at values of P, M and the sizes; None if only its growth is known.
 
         Raises EvaluationError.
@@ -213,7 +213,7 @@ class CommunicationBounds:
         texts = {name: format_expression(value) for name, value in self.solved.sizes.items()}
         return ", ".join(f"{name} = {text}" for name, text in texts.items() if name != text)
 
-    def at(self, point: Mapping[str, int | Fraction], memory: Fraction | None) -> dict[str, Ends]:
+    def at(self, point: Point, memory: Fraction | None) -> dict[str, Ends]:
         """Evaluate the bounds on words by kind; `memory` is the words of a processor's arrays.
 
         Bounds that depend on memory need it. If no bound is positive, communication may be unnecessary.
@@ -232,7 +232,7 @@ class CommunicationBounds:
                 result[bound.kind] = value
         return result
 
-    def placed(self, point: Mapping[str, int | Fraction]) -> dict[str, int | Fraction]:
+    def placed(self, point: Point) -> dict[str, int | Fraction]:
         """Add to a point the P that the axes give, if they do."""
         result = dict(point)
         try:
@@ -244,7 +244,7 @@ class CommunicationBounds:
             result["P"] = reduce(lambda a, b: a * b, (Fraction(extent) for extent in extents))  # type: ignore[arg-type]
         return result
 
-    def flops(self, point: Mapping[str, int | Fraction]) -> Fraction | None:
+    def flops(self, point: Point) -> Fraction | None:
         """Bound the flops of all processors from below; None without a bound for the problem."""
         text = self.solved.problem.get("flops")
         if text is None:
@@ -400,5 +400,5 @@ def _is_register(node: s.Node) -> bool:
             return False
 
 
-def _ends(expr: s.Expr, point: Mapping[str, int | Fraction]) -> Ends:
+def _ends(expr: s.Expr, point: Point) -> Ends:
     return bounds_of_value(evaluate(expr, point))

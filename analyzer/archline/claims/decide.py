@@ -21,7 +21,7 @@ from archline.algebra.prove.prover import Tactic as Proof
 from archline.algebra.prove.prover import never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.cost import Cost, Costs, cost_text, whole_ends_at
+from archline.analysis.cost import Cost, Costs, cost_text, enclose_count
 from archline.analysis.metrics.relations import claim_margins, time_cost
 from archline.claims import by_cases as case_splits
 from archline.claims import by_unrolling
@@ -74,11 +74,12 @@ def decide_claims(
     facts = assumed_facts(module, algorithm) if facts is None else facts
     written = [_substitute_processors(replace(claim, when=(*claim.when, *facts)), algorithm) for claim in ensures]
     verdicts = [_decide_claim(claim, algorithm, costs, scope) for claim in written]
-    by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
-    verdicts = [
-        by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
-        for claim, verdict in zip(written, verdicts, strict=True)
-    ]
+    if any(verdict.outcome == "unknown" for verdict in verdicts):
+        by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
+        verdicts = [
+            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+            for claim, verdict in zip(written, verdicts, strict=True)
+        ]
     verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
     verdicts = [
         replace(verdict, reason=_full_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
@@ -127,6 +128,10 @@ def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scop
     return search(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
+def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
+    return by_unrolling.by_unrolling(asked)
+
+
 def _try_tactics(asked: ClaimQuery) -> Verdict:
     """Decide a claim by the tactics that suit its relation and the known bounds."""
     cost, claim = asked.cost, asked.claim
@@ -138,7 +143,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
         tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
         return first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
     if asked.compares:
-        tactics = (_at_sizes, _as_written, _by_bounds, by_unrolling.by_unrolling)
+        tactics = (_at_sizes, _as_written, _by_bounds, _by_unrolling)
     else:
         tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
     verdict = first_decided(asked, tactics)
@@ -164,7 +169,7 @@ def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     # Under a condition on the cache the bound of the largest cache that it implies is the one to compare with.
     shown = _unconditional_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
     derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
-    if point is None or (cost.ends is not None and not cost.exact):
+    if point is None or (cost.interval_at is not None and not cost.exact):
         # Bounds evaluated by a recurrence may depend on any size of it.
         return replace(verdict, derived=derived, deciding=point)
     claim = verdict.ensures
@@ -220,7 +225,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
     if point is None or not point.keys() <= fixed.keys():
         return None
     try:
-        lower, upper = whole_ends_at(asked.cost, point)
+        lower, upper = enclose_count(asked.cost, point).ends
         claimed = evaluate_claim(claim.bound, point)
     except NO_VALUE:
         return None
@@ -333,7 +338,7 @@ class _Comparison:
     def _contradiction(self, point: Mapping[str, int]) -> str | None:
         claim = self.asked.claim
         try:
-            lower, upper = whole_ends_at(self.asked.cost, point)
+            lower, upper = enclose_count(self.asked.cost, point).ends
             least, most = self._claimed(point)
         except NO_VALUE:
             return None

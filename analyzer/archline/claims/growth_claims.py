@@ -18,11 +18,11 @@ from archline.algebra.factors import factor_into_extents
 from archline.algebra.facts import Facts
 from archline.algebra.index_range import IndexRange
 from archline.algebra.polynomial import ONE, Atom, Poly
-from archline.analysis.cost import Cost, Costs, ends_at
-from archline.claims.growth import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
-from archline.claims.growth_of_cost import growth_of_cost, solved_recurrence, theta
+from archline.analysis.cost import Cost, Costs, enclose_cost
 from archline.claims.io_growth import IoClaim
 from archline.claims.verdicts import PROVED, ClaimQuery, Verdict, guards
+from archline.cost_growth.growth_of_cost import growth_of_cost, solved_recurrence, theta
+from archline.cost_growth.pieces import growth_pieces, in_other_forms, over_range, pieces_of_time, unconditional_facts
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_fact, join_with_mark
@@ -127,7 +127,7 @@ class _Confirmation:
         try:
             if self.index_range is not None:
                 point = self.index_range.point(point)
-            lower, upper = ends_at(self.cost, point)
+            lower, upper = enclose_cost(self.cost, point).ends
             if any(evaluate_fact(fact, point) is False for fact in self.facts):
                 return None
             least, most = bounds_of_value(evaluate(self.bound, point))
@@ -330,7 +330,7 @@ def _claimed(ensures: s.Ensures, point: Mapping[str, int]) -> Fraction | None:
 
 def _ends(cost: Cost, point: Mapping[str, int]) -> tuple[Fraction, Fraction] | None:
     try:
-        return ends_at(cost, {"Z": 1, "L": 1, **point})
+        return enclose_cost(cost, {"Z": 1, "L": 1, **point}).ends
     except EvaluationError:
         return None
 

@@ -95,8 +95,8 @@ def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
 
 def _subjects(options: argparse.Namespace) -> list[Algorithm]:
     """Return the algorithms of the targets, under the facts of `--where`, or else the project's facts that fit."""
+    from archline.api import checks
     from archline.api.algorithms import Algorithm
-    from archline.api.checks import require_sizes_of_project
     from archline.costs.algorithms import select_facts
 
     subjects = [algorithm for target in options.targets for algorithm in Algorithm.every(target, options.where)]
@@ -104,7 +104,7 @@ def _subjects(options: argparse.Namespace) -> list[Algorithm]:
         return subjects
     project = options.configuration
     try:
-        require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
+        checks.require_sizes_of_project(project, [algorithm.node.span.source.path for algorithm in subjects])
         return [algorithm.assuming(select_facts(algorithm, project.facts)) for algorithm in subjects]
     except ArchlineError as problem:
         raise ArchlineError(list(map(project.placed, problem.diagnostics))) from None
@@ -207,10 +207,9 @@ def _rendered(
         views = [with_lru(view, lru) for view, lru in zip(views, counts, strict=True)]
     assumed = assumed and not without_io
     views = [replace(view, cache_assumed=assumed and "Z" in (view.at or {})) for view in views]
-    from archline.report import derivation, documents, json
+    from archline.report import derivation, documents, json, paths
     from archline.report.costs import full
     from archline.report.costs.page import document, first_page
-    from archline.report.paths import steps_text
 
     match options.format:
         case "json":
@@ -232,7 +231,7 @@ def _rendered(
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)
             metrics = options.metric or ("words", "messages", "node_words", "node_messages", "flops")
-            parts.append(steps_text(steps, metrics, width, options.all))
+            parts.append(paths.steps_text(steps, metrics, width, options.all))
         elif options.explain:
             parts += [derivation.text(view, metric, width) for metric in options.metric or ("work",)]
     return "\n".join(parts)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from archline.analysis.cost import ends_at
+from archline.analysis.cost import enclose_cost
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
 from archline.energy.caches import Settings, cache_at
@@ -65,7 +65,7 @@ def _find_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> 
     limit = MAX_WORK if settings.compiled is not False and compiled_available() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     try:
-        work = None if cost.upper is None else ends_at(cost, point)[1]
+        work = None if cost.upper is None else enclose_cost(cost, point).upper
     except EvaluationError:
         work = None
     if work is None or work > limit:

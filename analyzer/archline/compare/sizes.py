@@ -11,7 +11,7 @@ from archline.algebra.bounds import Bounds
 from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.analysis.cost import Cost, whole_ends_at
+from archline.analysis.cost import Cost, enclose_count
 from archline.analysis.sampling import points, search_of
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, count_points, enumerate_points
 from archline.energy.optimise.problem import Variable
@@ -54,7 +54,7 @@ class SizedCost:
 
     def ends(self, point: Point) -> Interval:
         """Return the least and the greatest value at a point. Raises EvaluationError."""
-        return Interval(*whole_ends_at(self.cost, self.at(point)))
+        return enclose_count(self.cost, self.at(point))
 
     def in_sizes(self, value: Poly, scope: Scope) -> Poly:
         """Return a bound of the cost in the sizes of the scope. Raises NotStaticError."""

@@ -197,7 +197,7 @@ class AlgorithmUnderFacts:
         A program with one has no cost.
         """
         subject = self.assuming(where)
-        messages = subject.messages(trials.COST_GRID)
+        messages = subject.messages(trials.COST_GRID) if subject.node.grid else None
         if messages is not None and messages.failure is not None:
             raise ArchlineError([messages.failure])
         return subject.report(problem=problem)

@@ -34,7 +34,7 @@ def needed_names(derived: DerivedCosts, cost: Cost) -> list[str]:
     """List the names that the bounds contain. Raises ArchlineError (AL414) without bounds and values."""
     bounds = () if cost.valued and cost.upper is None else known_bounds(derived, cost)
     free = frozenset[str]().union(*(bound.names for bound in bounds))
-    if cost.ends is not None and derived.recursive:
+    if cost.interval_at is not None and derived.recursive:
         # At sizes the program's calls are followed, which may take sizes that the closed forms do not contain.
         free |= {*derived.names.sizes, *({"Z", "L"} if cost.metric in OF_CACHE else ())}
     if cost.plans:

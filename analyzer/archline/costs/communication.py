@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from functools import cached_property
 
 from archline.claims.communication_bounds import (
@@ -15,6 +14,7 @@ from archline.claims.communication_bounds import (
     problem_of,
 )
 from archline.costs.trials import COST_GRID, replicated_input
+from archline.expr.intervals import Point
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import error
@@ -59,7 +59,7 @@ class ProblemBounds:
         return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
 
 
-def replication_note(point: Mapping[str, int | Fraction], problem: bool) -> str:
+def replication_note(point: Point, problem: bool) -> str:
     """Describe a run that replicates input, and that lower bounds do not apply to it."""
     at = f"in a run at {point_text(point)} " if point else ""
     shown = f"{REPLICATED}: {at}several processors read one element of the input"

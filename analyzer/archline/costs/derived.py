@@ -21,9 +21,9 @@ from archline.claims import by_cases
 from archline.claims import published as published_work
 from archline.claims.decide import decide_claims
 from archline.claims.growth_claims import growth_text, shown_growth
-from archline.claims.growth_of_cost import growth_of_cost
 from archline.claims.optimality import OptimalityResult, optimality_regimes
 from archline.claims.verdicts import Verdict
+from archline.cost_growth.growth_of_cost import growth_of_cost
 from archline.costs import rules, sizes
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
@@ -32,13 +32,12 @@ from archline.growth.growths import Growth
 from archline.ir.conditions import equivalent_constraints
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
-from archline.language import model
+from archline.language import model, printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import add_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
-from archline.language.printer import format_fact
 from archline.records import replace
 
 if TYPE_CHECKING:
@@ -46,7 +45,8 @@ if TYPE_CHECKING:
     from archline.claims.by_cases import GeneralCase
     from archline.claims.published import Published
     from archline.costs.communication import ProblemBounds
-    from archline.costs.sizes import Given, Number, Point, SizeNames
+    from archline.costs.sizes import Given, Point, SizeNames
+    from archline.expr.intervals import Number
 
 
 class DerivedCosts:
@@ -177,7 +177,7 @@ class DerivedCosts:
     @property
     def needed(self) -> tuple[str, ...]:
         """The assumptions that are not facts of the algorithm's `where`."""
-        stated = set(map(format_fact, self.where))
+        stated = set(map(printer.format_fact, self.where))
         return tuple(assumption for assumption in self.assumptions if assumption not in stated)
 
     @property

@@ -9,7 +9,7 @@ from numbers import Integral
 from typing import TypeAlias
 
 from archline.costs import rules
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import format_expression
 from archline.expr.tree import Span, defined_sizes
 from archline.expr.values import evaluate, evaluate_fact, given_by_facts
@@ -23,7 +23,6 @@ from archline.language.printer import format_fact
 from archline.numbers import readable
 from archline.records import record
 
-Number = int | Fraction
 NO_ROOM = "the cache has no room for a line: Z is below L"
 Point = dict[str, Number]
 Given: TypeAlias = Mapping[str, tuple[object, Span | None]]

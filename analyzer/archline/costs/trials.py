@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice, product
 
 from archline.analysis.checks.failures import assumed_facts
-from archline.analysis.cost import Cost, whole_ends_at
+from archline.analysis.cost import Cost, enclose_count
 from archline.analysis.sampling import grid_facts, search_of
 from archline.execution import run as executor
 from archline.execution import run_rules as rules
@@ -72,7 +72,7 @@ def _is_short(work: Cost, sizes: Mapping[str, int]) -> bool:
     """Test whether a run takes little work; if that is unknown, only the least sizes are tried."""
     try:
         if work.valued:
-            return whole_ends_at(work, sizes)[1] <= MAX_WORK
+            return enclose_count(work, sizes).upper <= MAX_WORK
     except EvaluationError:
         pass
     return max(sizes.values(), default=0) <= SIZES[1]

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.algebra.effort import is_out_of_time
-from archline.analysis.cost import Cost, whole_ends_at
+from archline.analysis.cost import Cost, enclose_count
 from archline.costs import rules
 from archline.costs.arrays import upper_of
-from archline.costs.sizes import Number, check_known, from_python
+from archline.costs.sizes import check_known, from_python
 from archline.energy.caches import DEFAULT_CACHE, find_cache
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in
@@ -27,7 +27,7 @@ from archline.energy.subjects import AlgorithmSubject, Subject, refuse_levels
 from archline.energy.targets import SIZE
 from archline.expr import build as b
 from archline.expr.arrays import compile_formulas
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import did_you_mean, error
@@ -152,7 +152,7 @@ def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: boo
     for index in range(length):
         point = {name: Fraction(int(value[index])) if np.ndim(value) else value for name, value in sizes.items()}
         try:
-            bounds[index] = whole_ends_at(cost, point)[0 if lower else 1]
+            bounds[index] = enclose_count(cost, point).ends[0 if lower else 1]
         except EvaluationError:
             continue
     return bounds

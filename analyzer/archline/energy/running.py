@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Given, Number, Point, broken_facts
+from archline.costs.sizes import Given, Point, broken_facts
 from archline.energy.caches import Processors, Settings, cache_at, find_cache
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import bound_value, parse_formula
@@ -31,6 +31,7 @@ from archline.execution.paths import METRICS
 from archline.execution.results import Cache, MatrixView, RunCounts
 from archline.execution.results import Run as Execution
 from archline.execution.run import execute
+from archline.expr.intervals import Number
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.records import field, record, replace

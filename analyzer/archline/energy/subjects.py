@@ -11,11 +11,11 @@ from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 from archline.algebra.polynomial import ZERO as NOTHING
-from archline.analysis.cost import Cost, ends_at, whole_ends_at
+from archline.analysis.cost import Cost, enclose_cost, enclose_count
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts, select_facts
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Given, Number, Point, SizeNames, checked_point
+from archline.costs.sizes import Given, Point, SizeNames, checked_point
 from archline.energy.caches import Settings, cache_at
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.in_sizes import InSizes
@@ -28,7 +28,7 @@ from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
 from archline.expr import build as b
 from archline.expr.build import ZERO
-from archline.expr.intervals import EvaluationError, Interval
+from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import Formula
 from archline.growth.growths import Growth, is_number, reduced_sum
 from archline.growth.log_domain import Domain
@@ -144,7 +144,7 @@ class AlgorithmSubject:
 
     def processors(self, at: Given, option: str = "") -> Number:
         """Return the number of processors of a grid. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
-        return ends_at(self.cost("P"), self.report.point_of_run(at, self._needed, option))[1]
+        return enclose_cost(self.cost("P"), self.report.point_of_run(at, self._needed, option)).upper
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """Return the inputs at sizes: executed if asked for or if some cannot be derived, else derived.
@@ -189,7 +189,7 @@ class AlgorithmSubject:
             level, _ = PER_LEVEL.get(name, ("", name))
             cost = self.cost(name, procs)
             try:
-                lower, upper = whole_ends_at(cost, {**point, **caches.get(level, {})})
+                lower, upper = enclose_count(cost, {**point, **caches.get(level, {})}).ends
             except EvaluationError as problem:
                 unknown[name] = str(problem)
                 continue

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from archline.costs import rules
-from archline.costs.sizes import Given, Number
+from archline.costs.sizes import Given
 from archline.energy.optimise.constraints import FormulaReader
 from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject
 from archline.energy.targets import SIZE
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.tree import Span
 from archline.expr.values import evaluate
 from archline.language import syntax as s

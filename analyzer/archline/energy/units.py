@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from fractions import Fraction
 
-from archline.expr.intervals import Interval
+from archline.expr.intervals import Interval, Point
 from archline.records import record
 
 # The reader accepts these prefixes, the formatter writes them; `u` stands for micro, so that output stays ASCII.
@@ -24,7 +23,7 @@ class Dimension:
     powers: tuple[tuple[str, Fraction], ...] = ()
 
     @classmethod
-    def of(cls, powers: Mapping[str, int | Fraction]) -> Dimension:
+    def of(cls, powers: Point) -> Dimension:
         return cls(tuple(sorted((base, Fraction(power)) for base, power in powers.items() if power)))
 
     def times(self, other: Dimension, power: int | Fraction = 1) -> Dimension:

@@ -78,7 +78,7 @@ def compile_formulas(formulas: Mapping[str, s.Expr]) -> ArrayFormulas:
 
 
 class _Builder:
-    """Folds an expression into steps; places are numbers of steps, constants are floats."""
+    """Folds an expression into steps; an operand is the number of a step, or a float if it is constant."""
 
     def __init__(self) -> None:
         self.steps: list[tuple[str, tuple[Any, ...]]] = []

@@ -8,16 +8,22 @@ from fractions import Fraction
 from typing import TypeAlias
 
 from archline.expr import tree as s
+from archline.numbers import arb, ctx, fmpq
 from archline.records import record
 
 Number: TypeAlias = int | Fraction
+Point: TypeAlias = Mapping[str, Number]
+"""The values of sizes, of Z and L, of P."""
 MAX_BITS = 1 << 16
 """The length of the longest number that is computed; beyond it evaluation is refused."""
 MAX_DEGREE = 12
 """The highest degree of roots that are tested for being rational."""
-# The C library's functions err by at most a few units in the last place (2^-52), and rounding an exponent
-# below 1000 moves a power by 2^-43 at most; this leaves a margin.
-_RELATIVE_ERROR = Fraction(1, 1 << 40)
+PRECISION = 100
+"""Bits of logarithms and of powers that are not rational."""
+MAX_EXPONENT = 1000
+"""Irrational powers are below 2^MAX_EXPONENT."""
+POWER_ERROR = Fraction(1, 1 << 40)
+"""The relative error of the C library's `pow` in a run is at most a few units in the last place, 2^-52."""
 
 
 class EvaluationError(Exception):
@@ -60,6 +66,10 @@ class Interval:
     @property
     def exact(self) -> bool:
         return self.lower == self.upper
+
+    @property
+    def ends(self) -> tuple[Fraction, Fraction]:
+        return self.lower, self.upper
 
     @property
     def width(self) -> Fraction:
@@ -114,7 +124,7 @@ class Interval:
         if exponent.lower == exponent.upper == Fraction(1, 2):
             return self.function("sqrt")
         if self.lower <= 0:
-            raise _make_error("a power of this kind needs a positive base", self.upper < 0)
+            raise _make_error("a power whose exponent is not an integer needs a positive base", self.upper < 0)
         corners = [
             _enclose_power(base, power)
             for base in {self.lower, self.upper}
@@ -136,10 +146,10 @@ class Interval:
         return Interval(self.lower * factor, self.upper * factor)
 
 
-def enclose_float(value: float) -> Interval:
-    """Return an enclosure of the exact result of a function of the C library that returned `value`."""
+def enclose_executed_power(value: float) -> Interval:
+    """Return an enclosure of the exact power for which a run has `value`."""
     centre = Fraction(value)
-    margin = max(abs(centre), Fraction(1)) * _RELATIVE_ERROR
+    margin = max(abs(centre), Fraction(1)) * POWER_ERROR
     return Interval(centre - margin, centre + margin)
 
 
@@ -183,7 +193,14 @@ def _enclose_log2(value: Fraction) -> Interval:
     top, bottom = value.numerator, value.denominator
     if top & (top - 1) == 0 and bottom & (bottom - 1) == 0:
         return Interval.of(top.bit_length() - bottom.bit_length())
-    return enclose_float(math.log2(top)) - enclose_float(math.log2(bottom))
+    with ctx.workprec(PRECISION):
+        return _enclose_ball(arb(fmpq(top, bottom)).log() / arb.const_log2())
+
+
+def _enclose_ball(ball: arb) -> Interval:
+    """Return the ends of a ball, which are binary fractions."""
+    ends = ((int(mantissa), int(exponent)) for mantissa, exponent in (ball.lower().man_exp(), ball.upper().man_exp()))
+    return Interval(*(Fraction(top << max(power, 0), 1 << max(-power, 0)) for top, power in ends))
 
 
 _FUNCTIONS: Mapping[str, Callable[[Fraction], Interval]] = {
@@ -200,7 +217,9 @@ def _enclose_power(base: Fraction, exponent: Fraction) -> Interval:
     if root is not None:
         return Interval.of(root).power(Interval.of(exponent.numerator))
     power = _enclose_log2(base) * Interval.of(exponent)
-    if max(abs(power.lower), abs(power.upper)) > 1000:
+    if max(abs(power.lower), abs(power.upper)) > MAX_EXPONENT:
         raise EvaluationError("the power is too large or too small")
-    low, high = (Fraction(2.0 ** float(end)) for end in (power.lower, power.upper))
-    return Interval(low * (1 - _RELATIVE_ERROR), high * (1 + _RELATIVE_ERROR))
+    with ctx.workprec(PRECISION):
+        return _enclose_ball(
+            arb(fmpq(base.numerator, base.denominator)) ** arb(fmpq(exponent.numerator, exponent.denominator))
+        )

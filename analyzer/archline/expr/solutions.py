@@ -20,9 +20,9 @@ from archline.expr.values import bounds_of_value, evaluate, evaluate_fact, evalu
 from archline.records import memoised, record
 
 MAX_VISITS, MAX_MISSES = 800, 12
-"""The values that are tried for one solution, and the failures in a row after which a search for points ends."""
+"""The number of values tried for one solution, and of failures in a row after which a search for points ends."""
 NEAREST_VALUES, MAX_LINEAR_STEPS = 3, 40
-"""The values on each side of a requested one that are tried first, and in the end."""
+"""The number of values on each side of a requested one that are tried first, and the number tried last."""
 MAX_DOUBLINGS, MAX_EXPONENT_DOUBLINGS = 70, 5
 """How often the distance is doubled; for powers the distance of exponents."""
 Point = Mapping[str, int]
@@ -34,9 +34,9 @@ _SWAPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 
 @record
 class _Bound:
-    """A bound of a size by a value in one fact: a comparison; `|`: the size less `rest` is a multiple of the value.
+    """A restriction of a size by a `value` in one fact; `relation` is the operator of a comparison, or `|` or `^`.
 
-    `^`: the size is a power of the value, or a square if the value is 0.
+    `|`: the size less `rest` is a multiple of the value; `^`: it is a power of the value, or a square if that is 0.
     """
 
     relation: str
@@ -45,7 +45,7 @@ class _Bound:
 
 
 def _isolated_bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
-    """Yield the names that are one side of a fact, and how it bounds each."""
+    """Yield each name that is one side of a fact, and how the fact restricts it."""
     match fact:
         case s.Binary(op=op, left=left, right=right) if op in _SWAPPED:
             for side, opposite, relation in ((left, right, op), (right, left, _SWAPPED[op])):
@@ -80,8 +80,8 @@ def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
 class SizeSearch:
     """A search for values of names at which facts hold; names without a `least` value may have any sign.
 
-    `on_path`: the names are chosen in their order, and facts on other names do not hold. `tests` are further
-    conditions on some of the names.
+    `on_path`: the names are chosen in their order, and facts that stay undecided when all their names are chosen fail;
+    otherwise only those fail that have no other names. `tests` are further conditions on some of the names.
     """
 
     names: Sequence[str]
@@ -136,8 +136,8 @@ class SizeSearch:
 
     def nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found."""
-        plain = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.allows(asked)
-        return dict(asked) if plain else self.solve(lambda name, low, high: asked[name], start)
+        allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.allows(asked)
+        return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
 
     def points(self, asked: Iterable[Point], start: Point = MappingProxyType({})) -> Iterator[dict[str, int]]:
         """Yield the distinct solutions nearest to points; ends after many points in a row without one."""
@@ -187,7 +187,7 @@ class _Range:
 
     @classmethod
     def of(cls, bounds: Sequence[_Bound], point: Point, least: int | None) -> _Range:
-        """Return the values that bounds leave at a point."""
+        """Return the values that `bounds` allow at a point of the sizes chosen before."""
         lows, highs = [] if least is None else [least], list[int]()
         step, offset, base = 1, 0, None
         for bound in bounds:
@@ -238,7 +238,7 @@ class _Range:
         yield from values_at(range(NEAREST_VALUES, MAX_LINEAR_STEPS))
 
     def _index_values(self, first: int, low: float, high: float) -> tuple[int, float, float, Callable[[int], int]]:
-        """Return the index of the value at a first one, the minimum and maximum index, and the value by index."""
+        """Return the index of a value near `first`, the minimum and maximum index, and the function of indices."""
         match self.base:
             case None:
                 minimum = low if self.low is None else -((self.offset - self.low) // self.step)

@@ -1,7 +1,7 @@
 """Defines the tree of expressions and facts: frozen nodes, each with its place in the source, and walks and rewriting.
 
-Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares
-text.
+Nodes compare by identity, so that passes can keep facts about them in dictionaries; `has_same_structure` compares what
+they say.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Span:
 
     @property
     def text(self) -> str:
-        """The text of the span, of several lines the first."""
+        """The text of the span, or of its first line."""
         end = self.end_column - 1 if self.end_line == self.line else None
         return self.source.lines[self.line - 1][self.column - 1 : end]
 

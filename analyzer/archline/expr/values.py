@@ -16,7 +16,14 @@ from operator import add, mul, sub, truediv
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from archline.expr import tree as s
-from archline.expr.intervals import MAX_BITS, EvaluationError, Interval, UndefinedError, enclose_float, exact_root
+from archline.expr.intervals import (
+    MAX_BITS,
+    EvaluationError,
+    Interval,
+    UndefinedError,
+    enclose_executed_power,
+    exact_root,
+)
 from archline.expr.tree import defined_sizes
 
 T = TypeVar("T")
@@ -249,7 +256,7 @@ class _ExactDomain:
             case "gcd":
                 whole = [value for value in values if isinstance(value, int)]
                 if len(whole) < len(values):
-                    raise EvaluationError("a common divisor of what is not an integer", expr)
+                    raise EvaluationError("`gcd` of a number that is not an integer", expr)
                 return math.gcd(*whole)
             case "floor" | "ceil" | "sqrt" | "log2":
                 return self._locate_errors(expr, lambda: Interval.of(values[0]).function(function))
@@ -281,7 +288,7 @@ class _ExactDomain:
             nearest = float(value)
         except OverflowError:
             raise EvaluationError("the number is too large", expr) from None
-        return enclose_float(nearest) if _operation_name(expr) == "^" else _normalise_value(Fraction(nearest))
+        return enclose_executed_power(nearest) if _operation_name(expr) == "^" else _normalise_value(Fraction(nearest))
 
     def _apply_operator(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         if op in ("//", "%"):

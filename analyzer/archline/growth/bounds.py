@@ -48,10 +48,11 @@ class Envelope:
 
 @record(slots=True)
 class DifferenceStep:
-    """A difference and its bounds: the rest of its positive terms after `shares` cover the negative terms.
+    """A proof that the difference `of` has the order of its positive terms `left`, from below.
 
-    With a `share` s it is at least s times the rest, as no coefficient is negative in powers of factor - least value;
-    `least` holds the bounds by which the values are least.
+    Either the `shares` of positive terms cover the negative terms, and a part of each term in `left` remains; or the
+    difference is at least `share` times their sum, since no coefficient is negative when it is expanded in
+    factor - minimum (`shift_to_minima`); `least` are the bounds that give the minima.
     """
 
     of: str
@@ -69,7 +70,7 @@ ZERO_MINIMUM = fmpq(0)
 
 
 class Reader:
-    """A reader of expressions under the facts of an absorption; `steps` collects the steps for differences.
+    """Reads expressions as envelopes under the facts that `absorb` knows; `steps` collects proofs for differences.
 
     `exponents` are the sizes n for which 2^n occurs too.
     """
@@ -201,7 +202,7 @@ class Reader:
             return self._read_power(base, value)
         text, bases = format_expression(by), e.expand(base)
         if len(bases) != 1:
-            raise OutOfReachError(f"a sum to the power `{text}`, which is not constant")
+            raise OutOfReachError(f"a sum is raised to the power `{text}`, which is not constant")
         # b^(c*log2(w) + e*n + d) is w^(c*log2(b)) times (2^n)^(e*log2(b)), times b^d; (c*w)^x is c^x times w^x.
         ((factors, number),) = bases.items()
         result: Lattice = ONE
@@ -242,7 +243,7 @@ class Reader:
             case s.Call(function="log2", arguments=(inner,)):
                 argument = self.read(inner)
                 if argument.lower is None or argument.upper is None or argument.lower != argument.upper:
-                    raise OutOfReachError(f"the exponent `{text}` is not known closely enough")
+                    raise OutOfReachError(f"the growth of the exponent `{text}` is known only within bounds")
                 # log2(w) is read as log2(2 + w), which is log2(w) again for a w that is never below 1.
                 whole = isinstance(argument.upper, Monomial) and argument.upper.never_shrinks
                 return argument.upper if whole else make_extremum("max", (ONE, argument.upper))
@@ -270,7 +271,7 @@ class Reader:
 
     def _read_remainder(self, left: Envelope, right: Envelope) -> Envelope:
         if not (left.nonnegative and right.nonnegative) or right.lower is None:
-            raise OutOfReachError("a remainder of what may be negative, or by what may be zero")
+            raise OutOfReachError("a remainder of a value that may be negative, or by one that may be zero")
         if left.upper is None or right.upper is None:
             return ZERO
         return Envelope(None, make_extremum("min", (left.upper, right.upper)))
@@ -297,7 +298,7 @@ class Reader:
     def _read_log(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
         if not value.nonnegative:
-            raise OutOfReachError(f"a logarithm of `{format_expression(inner)}`, which may be negative")
+            raise OutOfReachError(f"the argument `{format_expression(inner)}` of a logarithm may be negative")
         return Envelope(
             ONE if value.lower is None else log_lattice(value.lower),
             ONE if value.upper is None else log_lattice(value.upper),
@@ -328,7 +329,7 @@ def _add_envelopes(left: Envelope, right: Envelope) -> Envelope:
 
 def _multiply_envelopes(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
-        raise OutOfReachError("a product with a factor that may be negative")
+        raise OutOfReachError("a factor of a product may be negative")
     if left is SINGLE:
         return right
     if left.upper is None or right.upper is None:

@@ -19,7 +19,7 @@ from archline.records import record
 MAX_SHAPES = 16
 MAX_POWER, MAX_PRODUCTS = 12, 64
 EXPONENTIAL_DEGREE = 1000.0
-SHAPELESS = "it is not made of powers of sizes and logarithms, and of numbers to sizes"
+SHAPELESS = "it is not a sum of products of powers of sizes, of logarithms, and of powers such as 2^n"
 
 Shape: TypeAlias = Term
 """A product of powers of sizes, of 2 to sizes, and of logarithms and roots of the expressions in the value."""
@@ -37,7 +37,7 @@ def names_in(shape: Shape) -> frozenset[str]:
 
 
 def find_unbounded_sizes(shape: Shape) -> frozenset[str]:
-    """Return the sizes in which a shape is unbounded when all but one are fixed: not those in a minimum."""
+    """Return the sizes in which a shape is unbounded while all other sizes are fixed: those outside of minima."""
     least = {base for base in shape.powers if any(is_call(node, "min") for node in s.nodes(base.expr))}
     return names_in(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
@@ -87,7 +87,7 @@ def estimate_degree(shape: Shape) -> float:
 
 
 def find_shapes(value: Poly, order: Sequence[str], minima: bool = False) -> list[Shape]:
-    """Return the terms that a value may grow like, without divisors of other terms. Raises OutOfReachError.
+    """Return the terms that a value may grow like, without divisors of others. Raises OutOfReachError.
 
     With `minima` a factor may be the minimum of two sizes, such as min(b, n) of a last block that is shorter.
     """
@@ -142,7 +142,7 @@ class _ShapeReader:
                 raise OutOfReachError(SHAPELESS)
 
     def _read_quotient(self, above: Poly, below: Poly) -> tuple[Shape, ...]:
-        """Read a quotient; one by a sum is the minimum of the quotients by its terms."""
+        """Read a quotient; one by a sum is the minimum over its terms: n/(a + b) -> min(n/a, n/b)."""
         parts = [shape.inverse() for shape in self.terms(below)]
         if len(parts) == 1:
             return _multiply_shapes(self.terms(above), (parts[0],))

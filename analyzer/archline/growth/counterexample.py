@@ -244,7 +244,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
 
 
 def _bound_constant_ratio(bound: DominanceBound, curve: Curve) -> fmpq | None:
-    """Bound log2(small/large) where both sides grow alike, for the constants of the sizes to make up; else None."""
+    """Bound log2(small/large), for which constants of the sizes must make up, if both sides grow alike; else None."""
     need = fmpq(0)
     scale = hardy_field.FLAT
     for factor, power in (bound.small / bound.large).powers.items():
@@ -326,7 +326,7 @@ class Sample:
 
 
 def sample_curve(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> list[Sample]:
-    """Return samples on the curve, from the one on at which the quotient begins to rise."""
+    """Return samples on the curve, from where the quotient f/g begins to rise."""
     rows = [*_sample_integers(f, g, domain, curve), *_sample_huge_sizes(f, g, domain, curve)]
     while len(rows) > 1 and rows[0].g > 0 and rows[1].g > 0 and not rows[0].f / rows[0].g < rows[1].f / rows[1].g:
         del rows[0]

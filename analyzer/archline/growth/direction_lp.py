@@ -182,7 +182,7 @@ class _Program:
         return result
 
     def add_inequalities(self) -> None:
-        """Add rows by which sums of logarithms, and of t, are not negative."""
+        """Add a row for each monomial that t_above or t_below bounds, and for each inequality between logarithms."""
         signed = [
             *((smaller, self.count - 2) for smaller in self.under),
             *((larger.inverse(), self.count - 1) for larger in self.over),
@@ -263,7 +263,7 @@ def _enclose_basis(basis: Basis, bits: int) -> tuple[fmpq, fmpq]:
 
 @record
 class RelevantInequalities:
-    """The inequalities that matter for some monomials, and the logarithms whose growth is open."""
+    """The inequalities that matter for some monomials, and their logarithms, also those whose growth is unknown."""
 
     inequalities: tuple[Inequality, ...]
     open_logs: tuple[GrowthAtom, ...]

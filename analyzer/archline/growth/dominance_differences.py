@@ -2,7 +2,7 @@
 
 n^2 - n/2 >= n^2/2, since n <= n^2. In n^2 - n nothing remains at n = 1, unless a fact says n >= 2.
 
-In terms of factor - least value (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
+In terms of factor - minimum (`shift_to_minima`): n^2 - n + 1 = x^2 + x + 1 for n = 1 + x. If no coefficient of this
 sum is negative, the difference is never negative, and it is at least s times a term if its coefficients are at least s
 times those of the term, written in the same way.
 """
@@ -50,7 +50,7 @@ Product: TypeAlias = tuple[tuple[DominanceBound, Constant], ...]
 
 @record(slots=True)
 class Share:
-    """The bound `amount`*term <= `factor`*`amount`*into, by these bounds raised to powers and multiplied."""
+    """The bound `amount`*term <= `factor`*`amount`*into; a product of powers of `uses` proves it."""
 
     term: Term
     amount: fmpq
@@ -119,9 +119,9 @@ class Absorption:
         quotient = large / small
         gap = quotient.powers
         factor_bounds = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
-        plain = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
-        if not quotient.is_rational or (plain and not self._bounds and not factor_bounds):
-            uses = self._multiply_minima(gap) if plain else self._prove_by_one_bound(gap)
+        is_at_least_one = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
+        if not quotient.is_rational or (is_at_least_one and not self._bounds and not factor_bounds):
+            uses = self._multiply_minima(gap) if is_at_least_one else self._prove_by_one_bound(gap)
             return None if uses is None else (_bound_factors(uses), uses)
         usable = [*self._gaps, *_rational_gaps(factor_bounds)]
         return _prove_by_program({factor: power.rational for factor, power in gap.items()}, usable)
@@ -200,9 +200,7 @@ def one_below(factor: Factor) -> DominanceBound:
 
 
 def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
-    """Yield the bounds of functions by their arguments: min(a, b) <= a, a <= max(a, b), x <= ceil(x), floor(x) <= x,
-    ...
-    """
+    """Yield bounds of functions by their arguments, such as min(a, b) <= a, a <= max(a, b) and x <= ceil(x)."""
     for factor in factors:
         term = make_monomial(factor)
         match factor.expr:
@@ -237,7 +235,7 @@ def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBou
 
 
 def _argument_bounds(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
-    """Yield bounds of the value by each argument that is a positive term, and conversely."""
+    """Yield argument <= value if `above`, else value <= argument, if all arguments are positive terms."""
     parts = [_read_single_term(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
         return
@@ -253,8 +251,8 @@ def _read_single_term(expr: s.Expr) -> tuple[Term, fmpq]:
     terms = e.expand(expr)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
-        plain = all(_is_at_least_one(factor.expr) for factor in term.powers)
-        if coefficient.is_rational and coefficient.rational > 0 and plain:
+        is_positive_term = all(_is_at_least_one(factor.expr) for factor in term.powers)
+        if coefficient.is_rational and coefficient.rational > 0 and is_positive_term:
             return term, coefficient.rational
     return e.UNIT_TERM, ZERO
 
@@ -327,7 +325,7 @@ class Shifted:
 
 
 def shift_to_minima(positive: e.Sum, negative: e.Sum, least: Least) -> Shifted | None:
-    """Expand a difference in factor - least value; None unless all coefficients are rational, >= 0."""
+    """Expand a difference in factor - minimum; None unless all coefficients are rational and >= 0."""
     factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
     context = fmpq_mpoly_ctx.get([f"x{index}" for index in range(len(factors))], "lex")
     excess = {factor: x + least(factor) for factor, x in zip(factors, context.gens(), strict=True)}

@@ -16,9 +16,8 @@ from archline.expr import build as b
 from archline.expr.build import ZERO, call, sum_terms
 from archline.expr.text import Formula, format_conjunction, format_expression, join_phrases, join_with_mark
 from archline.expr.tree import has_same_structure, rewrite_parts
+from archline.growth import balls, rules
 from archline.growth import normal_form as e
-from archline.growth import rules
-from archline.growth.balls import exact_text
 from archline.growth.candidates import Shape, is_call
 from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, can_prove_big_o, is_O
 from archline.growth.log_domain import Domain, names_of
@@ -105,7 +104,7 @@ def added_terms(expr: s.Expr) -> list[Shape]:
 
 
 def read_monomial(expr: s.Expr) -> Shape | None:
-    """Read a product of powers of names and logarithms, without its coefficient; None for another expression."""
+    """Read a product of powers of names and logarithms, without its coefficient; None for other expressions."""
     terms = _expand_terms(expr)
     return terms[0] if len(terms) == 1 else None
 
@@ -150,7 +149,7 @@ def is_proved_big_o(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
 
 
 def drop_neutral_operands(expr: s.Expr) -> s.Expr:
-    """Drop factors of 1 and terms of 0 from an expression."""
+    """Drop factors of 1 and terms of 0 from an expression, and write a*(x/a) as x; 1 stands for any constant."""
     match expr:
         case s.Binary(op=op, left=left, right=right):
             a, b = drop_neutral_operands(left), drop_neutral_operands(right)
@@ -166,7 +165,7 @@ def drop_neutral_operands(expr: s.Expr) -> s.Expr:
                 case "+" | "-" if is_number(b, 0):
                     return a
                 case "-" if is_number(a, 1) and is_number(b, 1):
-                    # Of quantities: a model that divides by it requires it to be positive.
+                    # 1 - 1 -> 1: a difference of quantities is positive, as a model divides by it.
                     return a
                 case "/" if is_number(a, 0):
                     return a
@@ -242,7 +241,7 @@ def decide_dominance(less: Growth, more: Growth, domain: Domain) -> Verdict:
 
 def _decide_big_o(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes: bool) -> Verdict:
     if f is None or g is None:
-        return Undecided("the growth is not known")
+        return Undecided("the growth is unknown")
     try:
         return is_O(f, g, domain, MANY_TRIALS if refutes else 0)
     except ArchlineError as problem:
@@ -317,7 +316,7 @@ def sides_of(relation: str) -> tuple[str, ...]:
 
 def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confirm: Confirm) -> GrowthVerdict:
     """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover all sizes."""
-    unknown, proofs = "", tuple[Proved, ...]()
+    unknown, proofs = "" if pieces else "its growth is not known", tuple[Proved, ...]()
     for piece in pieces:
         for side in sides_of(relation):
             verdict = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
@@ -409,5 +408,5 @@ def _format_sizes(sizes: Mapping[str, object], names: Container[str]) -> str:
     """Format the sizes of the given names as `m = 2^T, n = T`."""
     chosen = {name: value for name, value in sizes.items() if name in names}
     return ", ".join(
-        f"{name} = {exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
+        f"{name} = {balls.exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
     )

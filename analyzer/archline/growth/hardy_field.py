@@ -130,10 +130,10 @@ def raise_value(value: Value, exponent: Constant) -> Value:
         if exponent.sign() < 0:
             raise OutOfReachError("division by zero")
         return ZERO
-    whole = exponent.is_rational and exponent.rational.q == 1
-    if whole and value.exact and 0 < exponent.rational.p <= 4:
+    is_integer_power = exponent.is_rational and exponent.rational.q == 1
+    if is_integer_power and value.exact and 0 < exponent.rational.p <= 4:
         return reduce(multiply_values, [value] * int(exponent.rational.p))
-    if value.sign < 0 and not whole:
+    if value.sign < 0 and not is_integer_power:
         raise OutOfReachError("a power of a negative number")
     scale = tuple(power * exponent for power in value.leading.scale)
     single = value.exact and len(value.terms) == 1
@@ -291,11 +291,11 @@ def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
         case _:
             limit = evaluate_along(expr, curve)
             if not limit.terms or (growing := compare_scales(limit.leading.scale, FLAT)) < 0:
-                raise OutOfReachError("a logarithm of what vanishes")
+                raise OutOfReachError("a logarithm of a value that tends to 0")
             if growing:
                 return take_log2(limit)
             if not limit.exact or len(limit.terms) > 1:
-                raise OutOfReachError("a logarithm of what is close to a constant")
+                raise OutOfReachError("a logarithm of a value that tends to a constant")
             return make_constant(limit.leading.coefficient.log2())
 
 
@@ -349,8 +349,8 @@ def _is_true_along(fact: s.Fact, curve: Curve) -> bool:
             ]
         case s.IsPower(value=value, base=base):
             step = e.evaluate_constant(base)
-            whole = step is not None and step.is_rational and step.rational in (2, 4, 16)
-            return whole and _is_power_of_two(evaluate_along(value, curve), even=True)
+            is_root_of_16 = step is not None and step.is_rational and step.rational in (2, 4, 16)
+            return is_root_of_16 and _is_power_of_two(evaluate_along(value, curve), even=True)
         case s.IsSquare(value=value):
             return _is_power_of_two(evaluate_along(value, curve), even=True)
         case s.Divides(divisor=divisor, value=value):

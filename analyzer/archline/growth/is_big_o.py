@@ -147,7 +147,7 @@ def _encode_exact_bound(bound: DominanceBound) -> Data:
 
 
 INITIAL_ACCURACY, FINER_ACCURACY = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
-"""The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and where that fails."""
+"""The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and if that fails."""
 MANY_TRIALS = 400
 READABLE_EXPONENTS = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
@@ -264,7 +264,7 @@ def is_O(  # noqa: N802
         point = refuter.by_point() if trials else None
         if point is not None:
             return Refuted(question, point)
-        reason = "no lower bound on the right side is found, nor a counterexample"
+        reason = "neither a lower bound on the right side nor a counterexample is found"
         return _decide_by_multiple_or_trial(question, reader, refuter, reason, trials)
     try:
         return _decide_by_search(question, reader, refuter, (upper, lower), trials)

@@ -17,12 +17,12 @@ CACHE_FACTS = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Po
 MIN_LARGE_SIZE = 2**20
 """Sizes from this one on count as large: they grow without end."""
 Degrees = Mapping[str, tuple[Fraction, int]]
-"""For each size 2 to its exponent, which is rational for 7^ceil(log2(n)) too, and the exponent of its logarithm."""
+"""For each size, 2 to its exponent, which is rational even for 7^ceil(log2(n)), and its logarithm's exponent."""
 NO_DEGREES = (Fraction(1), 0)
 
 
 def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
-    """Return the terms whose ratio to the expression tends to 1 as all sizes grow, Z, P and L >= 2 fixed.
+    """Return the terms whose ratio to the expression tends to 1 as all sizes and P grow, with Z and L >= 2 fixed.
 
     The `slow` sizes grow more slowly than any power of the other sizes. Quotients lose their rounding. None if it is
     unknown: the rest may cancel, or an atom, such as the maximum of two sizes, has no degree.
@@ -64,7 +64,7 @@ def _find_common_sign(lead: Poly) -> bool | None:
 
 
 def _find_coefficient_sign(coefficient: Poly) -> bool | None:
-    """Whether a sum of powers of L, Z and P is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
+    """Whether a sum of powers of L and Z is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
     if not coefficient.names <= CACHE:
         return None
     for name in sorted(coefficient.names):
@@ -108,7 +108,7 @@ def assume_large_sizes(sizes: frozenset[str]) -> Facts:
 
 
 def _drop_rounding(atom: Atom) -> Poly | None:
-    """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n)) for that of n - 2."""
+    """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n - 2)) -> ceil(log2(n))."""
     match atom:
         case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
             return atom.argument.map_atoms(_drop_line_divisors).map_atoms(_drop_rounding) * atom.modulus**-1
@@ -121,7 +121,7 @@ def _drop_rounding(atom: Atom) -> Poly | None:
 
 
 def _drop_line_divisors(atom: Atom) -> Poly | None:
-    """Return 0 for an atom of at most L."""
+    """Return 0 for a common divisor with L, which is at most L; None for other atoms."""
     return ZERO if isinstance(atom, a.CommonDivisor) and Poly.symbol("L") in atom.parts else None
 
 
@@ -194,8 +194,8 @@ def _bound_rounding_error(atom: a.Floor) -> Poly:
 
 def _find_upper_degrees(value: Poly) -> tuple[Degrees, ...] | None:
     """Return the degrees of the terms of a product without rounding."""
-    whole = value.map_atoms(_drop_rounding)
-    degrees = [_find_degrees(monomial) for monomial in whole.terms]
+    unrounded = value.map_atoms(_drop_rounding)
+    degrees = [_find_degrees(monomial) for monomial in unrounded.terms]
     terms = tuple(degree for degree in degrees if degree is not None)
     return terms if len(terms) == len(degrees) else None
 

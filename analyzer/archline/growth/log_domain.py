@@ -40,7 +40,7 @@ class _Comparison:
 
 
 class Domain:
-    """The points of questions: real sizes >= 1 that satisfy facts. Raises ArchlineError (AL482, AL483)."""
+    """The real sizes >= 1 that satisfy facts, prepared for proofs. Raises ArchlineError (AL482, AL483)."""
 
     def __init__(self, facts: Sequence[s.Fact] = ()) -> None:
         self.facts = tuple(facts)
@@ -120,7 +120,7 @@ class Domain:
             self.alternatives.append(Alternatives({"rule": "fact", "fact": comparison.fact}, tuple(branches)))
 
     def _read_sides(self, comparison: _Comparison) -> tuple[Lattice, Lattice] | None:
-        """Return a lower bound of the smaller side and an upper bound of the larger; None if the fact is void."""
+        """Return a lower bound of the smaller side and an upper bound of the larger; None if none follows."""
         terms = e.add_sums(e.expand(comparison.left), e.scale_sum(e.expand(comparison.right), Constant(fmpq(-1))))
         small = {term: coefficient for term, coefficient in terms.items() if coefficient.sign() > 0}
         large = {term: -coefficient for term, coefficient in terms.items() if coefficient.sign() < 0}

@@ -168,8 +168,8 @@ def _short_power(power: Constant) -> tuple[fmpq, fmpq] | None:
     shares = power.logarithms
     if not shares:
         return None
-    whole = lcm(*(int(share.q) for share in shares.values()))
-    common = fmpq(gcd(*(int((share * whole).p) for share in shares.values())), whole)
+    denominator = lcm(*(int(share.q) for share in shares.values()))
+    common = fmpq(gcd(*(int((share * denominator).p) for share in shares.values())), denominator)
     times = {prime: int((share / common).p) for prime, share in shares.items()}
     if max(map(abs, times.values())) > MAX_TIMES:
         return None

@@ -1,4 +1,4 @@
-"""Expand the sizes of a cost into sums of terms with signed coefficients, so that equal terms cancel."""
+"""Expand the expressions of growth into sums of terms with signed coefficients, so that equal terms cancel."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ def _make_factor(key: str, expr: s.Expr) -> Term:
 
 
 def find_single_factor(term: Term) -> s.Expr | None:
-    """Return the expression of a factor that is the whole term."""
+    """Return the expression of the factor that a term consists of; None for other terms."""
     if len(term.powers) == 1:
         ((factor, power),) = term.powers.items()
         if power == ONE_CONSTANT:
@@ -158,7 +158,7 @@ def find_exponent_sizes(expr: s.Expr) -> frozenset[str]:
 
 
 def has_steep_power(expr: s.Expr) -> bool:
-    """Whether a power is none of a number to a sum of multiples of sizes and logarithms, such as n^n or 2^(n^2)."""
+    """Whether a power with sizes in its exponent has sizes in its base, or the exponent is not linear: n^n, 2^(n^2)."""
     powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
     return any(s.names(power_.left) or not _is_linear(power_.right) for power_ in powers)
 
@@ -249,9 +249,11 @@ def _expand_power(base: s.Expr, exponent: Constant) -> Sum:
     terms = expand(base)
     if len(terms) == 1:
         ((term, coefficient),) = terms.items()
-        whole = exponent.is_rational and exponent.rational.q == 1
+        is_integer_power = exponent.is_rational and exponent.rational.q == 1
         # sqrt(x^2) is not x where x may be negative.
-        if whole or (coefficient.sign() > 0 and all(_is_surely_positive(factor.expr) for factor in term.powers)):
+        if is_integer_power or (
+            coefficient.sign() > 0 and all(_is_surely_positive(factor.expr) for factor in term.powers)
+        ):
             return {term.power(exponent): coefficient.power(exponent)}
     if exponent.is_rational and exponent.rational.q == 1 and 1 <= exponent.rational.p <= MAX_WHOLE_POWER:
         result = terms

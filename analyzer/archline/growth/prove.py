@@ -195,7 +195,7 @@ def _split_by_fact(fact: Alternatives, depth: int) -> _Split:
 
 
 def _split_by_log_order(rows: RelevantInequalities, values: Mapping[GrowthAtom, fmpq], depth: int) -> Iterator[_Split]:
-    """Split into v <= w^k and w^k <= v, where the direction has the first and yet log(v) above log(w)."""
+    """Split into v <= w^k and w^k <= v, if a direction satisfies the first and yet has log(v) above log(w)."""
     for power, small, large in _find_disordered_logs(rows, values):
         yield _split_by_comparison(small, large.power(Constant(power)), depth)
 

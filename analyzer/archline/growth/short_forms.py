@@ -30,20 +30,20 @@ def cut_terms(text: str, most: int) -> str:
     """
     if len(text) <= most:
         return text
-    ends = [each.start() for each in re.finditer(r" [+-] ", text)]
-    whole = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
-    end = max((place for place in whole if place < most), default=min(whole, default=len(text)))
+    ends = [sign.start() for sign in re.finditer(r" [+-] ", text)]
+    outer_ends = [end for end in ends if text.count("(", 0, end) == text.count(")", 0, end)]
+    end = max((place for place in outer_ends if place < most), default=min(outer_ends, default=len(text)))
     if end > 2 * most:
         end = max((place for place in ends if place < most), default=most)
     if end == len(text):
         return text
-    # Without the terms that are subtracted a lower bound would be none.
-    signs = {text[place + 1] for place in whole or ends if place >= end}
+    # If subtracted terms were omitted without a sign, a lower bound would seem too high.
+    signs = {text[place + 1] for place in outer_ends or ends if place >= end}
     return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{ELLIPSIS}"
 
 
 def short_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
-    """The form in full where it is short, else its leading terms, marked `~`, or the first ones as text."""
+    """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text."""
     text = write(value)
     if len(text) <= most:
         return text

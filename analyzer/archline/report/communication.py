@@ -7,13 +7,13 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import TYPE_CHECKING, Any
 
-from archline.analysis.cost import Cost, whole_ends_at
+from archline.analysis.cost import Cost, enclose_count
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
 from archline.claims.communication_nearness import BoundRatio, ratio_to_bound
 from archline.costs.communication import replication_note
 from archline.costs.derived import DerivedCosts
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import Formula, format_expression, join_phrases, prefix_relation
 from archline.growth.normal_form import format_sum, multiply_out
 from archline.language import syntax as s
@@ -23,7 +23,6 @@ from archline.records import field, record
 from archline.report.documents import Item, Section, parts
 from archline.report.json import pick
 from archline.report.layout import block_lines
-from archline.report.view import Number
 
 if TYPE_CHECKING:
     from archline.execution.results import RunCounts
@@ -324,6 +323,6 @@ def _at(cost: Cost, point: Mapping[str, Number]) -> Ends | None:
     if cost.lower is None or cost.upper is None:
         return None
     try:
-        return whole_ends_at(cost, point)
+        return enclose_count(cost, point).ends
     except EvaluationError:
         return None

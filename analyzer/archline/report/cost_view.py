@@ -12,11 +12,11 @@ from archline.analysis.analyse import costs_symbols
 from archline.analysis.bounds import EVERYWHERE, Region
 from archline.analysis.cache import parallel
 from archline.analysis.checks.conditions import find_assumptions
-from archline.analysis.cost import Cost, Costs, TouchedRegion, whole_ends_at
+from archline.analysis.cost import Cost, Costs, TouchedRegion, enclose_count
 from archline.claims.growth_claims import growth_text
 from archline.claims.optimality import OptimalityResult
 from archline.costs.derived import DerivedCosts
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number, Point
 from archline.expr.text import Formula, format_conjunction
 from archline.growth.growths import Growth
 from archline.language import syntax as s
@@ -24,7 +24,7 @@ from archline.language.call_graph import has_parallelism
 from archline.records import record, replace
 from archline.report import communication as communication_page
 from archline.report.findings import CheckFinding, unset_findings
-from archline.report.view import Contract, Number, Point, ValueRange, contract
+from archline.report.view import Contract, ValueRange, contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
@@ -282,4 +282,4 @@ def _case(derived: DerivedCosts) -> CostView | None:
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:
     """Return the bounds at a point, None if unknown. Raises EvaluationError if they have no rational value."""
-    return ValueRange(*whole_ends_at(cost, at)) if cost.valued else None
+    return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None

@@ -11,8 +11,8 @@ from archline.algebra.polynomial import Poly
 from archline.analysis.bounds import EVERYWHERE, OTHERWISE, Region, Residency
 from archline.analysis.cost import FEW_LINES, AnyScheduleBound, ReachedRegion, TouchedRegion
 from archline.analysis.metrics.tally import DerivationStep
-from archline.claims.io_growth import per_line
 from archline.claims.optimality import OptimalityResult
+from archline.cost_growth.any_schedule import per_line
 from archline.expr import build as b
 from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
 from archline.growth.growths import make_order_formula

@@ -12,8 +12,9 @@ from operator import attrgetter
 from typing import Any
 
 from archline.algebra.polynomial import Poly
+from archline.expr.intervals import Number
 from archline.numbers import exact
-from archline.report.view import Contract, Number, SourcePlace, ValueRange
+from archline.report.view import Contract, SourcePlace, ValueRange
 
 VERSION = 1
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from archline.costs.communication import replication_note
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
+from archline.expr.intervals import Number
 from archline.numbers import exact, point_text, readable
 from archline.report import paths
 from archline.report.communication import document as bounds_document
@@ -16,7 +17,7 @@ from archline.report.communication import of_run
 from archline.report.documents import Document, Table
 from archline.report.json import VERSION, pick, point
 from archline.report.layout import Columns, page, wrap
-from archline.report.view import Number, RunView, ValueRange
+from archline.report.view import RunView, ValueRange
 
 if TYPE_CHECKING:
     from archline.execution.results import Cache, MatrixView

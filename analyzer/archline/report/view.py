@@ -7,6 +7,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from archline.expr.intervals import Number, Point
 from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.growth import growths
 from archline.numbers import point_text
@@ -23,9 +24,6 @@ if TYPE_CHECKING:
     from archline.report.communication import CommunicationView
     from archline.report.findings import CheckFinding
     from archline.report.paths import ExecutedPath
-
-Number = int | Fraction
-Point = Mapping[str, Number]
 
 
 @record

@@ -80,10 +80,10 @@ def value_or_none(cost: Cost, sizes: Sizes) -> Fraction | None:
 
 def _ends_or_none(cost: Cost, sizes: Sizes) -> tuple[Fraction, Fraction] | None:
     """What the recurrence gives; None without one, or where it is refused."""
-    if cost.ends is None:
+    if cost.interval_at is None:
         return None
     try:
-        return cost.ends(sizes)
+        return cost.interval_at(sizes).ends
     except EvaluationError:
         # Too long, or a guarded call of an inlined body inside a max, whose sizes are none where the guard fails.
         return None

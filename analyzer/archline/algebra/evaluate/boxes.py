@@ -134,7 +134,7 @@ class OverBoxes:
 class Boxes:
     """Boxes of sizes: arrays of minimum and maximum values of each; slopes are along the sizes that are `moving`.
 
-    With `around` these are points inside other boxes, whose values for numbers that rounding subtracts they use.
+    With `around` these are points inside other boxes, where atoms that are constant on a box have the value from there.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Boxes:
         self._known: dict[Hashable, OverBoxes] = {}
 
     def number(self, low: Any, high: Any = None) -> OverBoxes:
-        """Return a number, or an unknown one between two."""
+        """Return a number, or an unknown one from `low` to `high`, as an expression over the boxes."""
         pair = (low, low if high is None else high)
         ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
         zero = np.zeros((len(self._moving), self._length))
@@ -195,8 +195,14 @@ class Boxes:
                 root = parts[0].root()
                 return self.floor(root, atom.key, _integer_margin(atom) / (2 * root.high + 2))
             case a.CommonDivisor():
-                smaller = parts[0].at_most(parts[1]).high
-                return self._mark_constant(self.number(1.0, smaller), atom.key, np.ones(self._length, bool), parts[0])
+                # gcd(0, n) = n; of negative numbers it is that of their absolute values.
+                high = [np.maximum(np.abs(part.low), np.abs(part.high)) for part in parts]
+                first, second = parts[0].low > 0, parts[1].low > 0
+                low, smaller = (
+                    np.where(first | second, 1.0, 0.0),
+                    np.where(first & second, np.minimum(*high), np.maximum(*high)),
+                )
+                return self._mark_constant(self.number(low, smaller), atom.key, np.ones(self._length, bool), parts[0])
             case _:
                 # Atoms that depend on the data have no bounds here.
                 return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))
@@ -212,7 +218,7 @@ class Boxes:
     def _mark_constant(
         self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes
     ) -> OverBoxes:
-        """Return a value that is one constant on boxes marked `same`, which points inside adopt; else `otherwise`."""
+        """Return `value` on boxes marked `same`, as one unknown constant that points inside share; else `otherwise`."""
         if self._around is not None:
             value, mark = self._around._known["constant", key], self._around._known["same", key]
             value, same = OverBoxes(value.values, self.number(0.0).slopes), mark.low > 0
@@ -247,5 +253,5 @@ class Boxes:
 
 
 def _integer_margin(atom: Atom) -> float:
-    """Return the fraction of its divisor by which a quotient (or a root or logarithm) of integers misses integers."""
+    """Return the margin, times the divisor, by which a fractional quotient of integers misses integers; else 0."""
     return 0.5 if all(map(a.is_integral, atom.parts)) else 0.0

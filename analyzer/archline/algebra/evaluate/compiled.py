@@ -1,5 +1,7 @@
 """Compiles expressions to functions of numbers for many points: equal to `evaluate`, but faster.
 
+Unlike there, a product has no value if a logarithm or root in it is irrational, even if the product is rational.
+
 An environment is a list: the numbers of the symbols in the compiler's order, then a place for each atom, which is
 computed when it is first used, and likewise for powers of atoms. Numbers are Python integers wherever they are whole.
 """
@@ -9,15 +11,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from math import ceil, floor, gcd, lcm
-from operator import itemgetter
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import MAX_BITS, function_value
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
 
-Number = int | Fraction
 Environment = list[Number | None]
 Compute = Callable[[Environment], Number]
 Apply = Callable[[str, tuple[Number, ...]], Number]
@@ -85,10 +85,9 @@ class Compiler:
         if not parts:
             return lambda _: constant
         if not constant and len(parts) == 1 and parts[0][0] == 1 and parts[0][1] < len(self._names):
-            return itemgetter(parts[0][1])
-
+            return self._compile_symbol(parts[0][1])
         if len(parts) == 1 and parts[0][1] < len(self._names):
-            return _compile_affine(*parts[0], constant)
+            return self._compile_affine(*parts[0], constant)
 
         def run(environment: Environment) -> Number:
             total: Number = constant
@@ -97,6 +96,24 @@ class Compiler:
                 if number is None:
                     number = environment[place] = computed[place](environment)
                 total += coefficient * number
+            return total if isinstance(total, int) else _to_int_if_whole(total)
+
+        return run
+
+    def _compile_symbol(self, place: int) -> Compute:
+        missing = self._computed[place]
+
+        def run(environment: Environment) -> Number:
+            number = environment[place]
+            return missing(environment) if number is None else number
+
+        return run
+
+    def _compile_affine(self, coefficient: int, place: int, constant: int) -> Compute:
+        symbol = self._compile_symbol(place)
+
+        def run(environment: Environment) -> Number:
+            total = constant + coefficient * symbol(environment)
             return total if isinstance(total, int) else _to_int_if_whole(total)
 
         return run
@@ -114,7 +131,7 @@ class Compiler:
         return lambda environment: (argument(environment) >= 1) is expected
 
     def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
-        """Return the sum divided by a number; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the sum divided by `scale`; a factor 0 (a failed guard) makes a term 0, even if one has no value."""
         computed = self._computed
 
         def run(environment: Environment) -> Number:
@@ -190,7 +207,7 @@ class Compiler:
 
 
 def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
-    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 less that; else None."""
+    """Return (e, True) for an indicator max(0, e) - max(0, e - 1) of e >= 1, (e, False) for 1 minus such; else None."""
     ends = {
         coefficient: monomial[0][0].argument
         for monomial, coefficient in indicator.terms.items()
@@ -236,14 +253,6 @@ def _exact_ratio(top: Number, bottom: Number) -> Number:
         whole, rest = divmod(top, bottom)
         return Fraction(top, bottom) if rest else whole
     return _to_int_if_whole(Fraction(top) / bottom)
-
-
-def _compile_affine(coefficient: int, place: int, constant: int) -> Compute:
-    def run(environment: Environment) -> Number:
-        total: Number = constant + coefficient * environment[place]  # type: ignore[operator]
-        return total if isinstance(total, int) else _to_int_if_whole(total)
-
-    return run
 
 
 def _compile_floor(top: Compute, by: int) -> Compute:

@@ -9,7 +9,7 @@ from math import gcd, isqrt
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import RATIONAL_ZERO, Atom, Monomial, Number, Poly, Symbol, to_rational
 from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Point
 from archline.numbers import fmpq
 
 MAX_BITS = 4_000_000
@@ -56,7 +56,7 @@ class PointValues:
         return result
 
     def _multiply_factors(self, monomial: Monomial) -> fmpq:
-        """Return the product of the factors; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the product of the factors; if one is 0 (a failed guard), it is 0 even if another has no value."""
         product = fmpq(1)
         failure: EvaluationError | None = None
         for atom, exponent in monomial:
@@ -131,7 +131,7 @@ class PointValues:
                 raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
-def evaluate(value: Poly, point: Mapping[str, int | Fraction], apply: Apply | None = None) -> Fraction:
+def evaluate(value: Poly, point: Point, apply: Apply | None = None) -> Fraction:
     """Return the exact value with every symbol given; `apply` evaluates open functions. Raises EvaluationError."""
     number = PointValues(point, apply).number(value)
     return Fraction(int(number.p), int(number.q))
@@ -152,13 +152,12 @@ def _unit_power(base: fmpq, exponent: int) -> fmpq:
 
 
 def function_value(name: str, argument: fmpq) -> fmpq:
-    """Return log2, sqrt or isqrt of a number. Raises IrrationalValueError if it is not rational."""
-    if argument.q == 1:
-        number = int(argument.p)
-        if name == "log2" and number > 0 and number & (number - 1) == 0:
-            return fmpq(number.bit_length() - 1)
-        if name == "isqrt":
-            return fmpq(isqrt(number) if number >= 0 else -1)
-        if name == "sqrt" and number >= 0 and isqrt(number) ** 2 == number:
-            return fmpq(isqrt(number))
+    """Return log2 or sqrt of a number, or isqrt of an integer. Raises IrrationalValueError if it is not rational."""
+    top, bottom = int(argument.p), int(argument.q)
+    if name == "log2" and top > 0 and top.bit_count() == bottom.bit_count() == 1:
+        return fmpq(top.bit_length() - bottom.bit_length())
+    if name == "sqrt" and top >= 0 and isqrt(top) ** 2 == top and isqrt(bottom) ** 2 == bottom:
+        return fmpq(isqrt(top), isqrt(bottom))
+    if name == "isqrt" and bottom == 1:
+        return fmpq(isqrt(top) if top >= 0 else -1)
     raise IrrationalValueError(f"{name}({argument}) is not rational")

@@ -57,7 +57,7 @@ class Arithmetic:
     def size(self, value: Number) -> Number:
         """Return a size for a call, with deviations from integers by rounding corrected."""
         if int(value.p).bit_length() + int(value.q).bit_length() > MAX_SIZE_BITS:
-            raise NoValueError("a size that is too long")
+            raise NoValueError("a size has too many digits")
         return value
 
     def key(self, value: Number) -> object:
@@ -107,7 +107,7 @@ class Arithmetic:
             raise NoValueError("division by zero")
         bits = max(int(base.p).bit_length(), int(base.q).bit_length())
         if base not in (0, 1, -1) and bits * abs(power) > MAX_BITS:
-            raise NoValueError("a power that is too long")
+            raise NoValueError("a power has too many digits")
         return base**power
 
     def sqrt(self, value: Number) -> Number:
@@ -128,7 +128,7 @@ class Arithmetic:
     def _count(self, value: Number) -> int:
         size = float(self.size(value))
         if not (size.is_integer() and 0 <= size <= MAX_BITS):
-            raise NoValueError("a function of integers that are not too large")
+            raise NoValueError(f"`fibonacci` and `harmonic` need an integer from 0 to {MAX_BITS}")
         return int(size)
 
     def exp(self, value: Number) -> Number:
@@ -219,7 +219,7 @@ BALL_ARITHMETIC: Arithmetic = BallArithmetic()
 
 
 class FormulaCompiler:
-    """The domain of closures of the values of names and calls; recursive calls are recorded in order."""
+    """Compiles expressions to closures of the values of names and recursive calls, which `calls` lists in order."""
 
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
         self._arithmetic, self._functions = arithmetic, functions
@@ -283,7 +283,7 @@ class FormulaCompiler:
                 difference = self._arithmetic.difference
                 return lambda names: bool(compare(difference(lower(names, []), upper(names, [])), 0))
             case _:
-                raise EvaluationRefusedError("conditions of cases are comparisons")
+                raise EvaluationRefusedError("a condition of a case must consist of comparisons")
 
 
 _SPECIAL = {"/": "divide", "^": "power", "//": "floor_divide", "%": "remainder"}

@@ -59,12 +59,12 @@ class Sums:
 
     @memoised
     def clear_fractions(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
-        """Return plain numerator (None if not plain) and denominator, with the symbols that must be positive."""
+        """Return numerator and denominator, and the symbols that must be positive; the former is None if not plain."""
         divided: set[str] = set()
         above, below = to_single_quotient(without_fractions(value, divided))
         divided |= below.names
-        plain = self.plain(above) and self.plain(below)
-        return (above if plain else None), below, frozenset(divided)
+        both_plain = self.plain(above) and self.plain(below)
+        return (above if both_plain else None), below, frozenset(divided)
 
     @memoised
     def plain(self, value: Poly) -> bool:
@@ -133,7 +133,7 @@ class Vectors:
 
     @memoised
     def _multiply_factors(self, monomial: Monomial) -> Column:
-        """Return the product; a factor 0 (a guard that fails) hides one without a value."""
+        """Return the product; if a factor is 0 (a failed guard), it is 0 even if another factor has no value."""
         if not monomial:
             return Column(np.ones(self._length, np.int64), 1)
         *rest_factors, (atom, power) = monomial
@@ -245,8 +245,8 @@ def _is_plain(atom: Atom) -> bool:
         case Symbol():
             return True
         case a.PositivePart():
-            whole = all(coefficient.q == 1 for coefficient in atom.argument.terms.values())
-            return whole and is_plain(atom.argument)
+            has_integer_coefficients = all(coefficient.q == 1 for coefficient in atom.argument.terms.values())
+            return has_integer_coefficients and is_plain(atom.argument)
         case a.Floor() | a.CeilLog2():
             return all(map(is_plain, atom.parts))
         case a.Exponential(exponent=exponent):
@@ -254,8 +254,10 @@ def _is_plain(atom: Atom) -> bool:
             logarithms = all(len(term) < 2 and all(_is_log(*factor) for factor in term) for term in exponent.terms)
             return logarithms and all(coefficient > 0 and coefficient.q == 1 for coefficient in exponent.terms.values())
         case a.CommonDivisor():
-            whole = all(coefficient.q == 1 for part in atom.parts for coefficient in part.terms.values())
-            return whole and all(map(is_plain, atom.parts))
+            has_integer_coefficients = all(
+                coefficient.q == 1 for part in atom.parts for coefficient in part.terms.values()
+            )
+            return has_integer_coefficients and all(map(is_plain, atom.parts))
         case _:
             return False
 

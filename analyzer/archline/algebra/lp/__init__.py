@@ -11,10 +11,10 @@ from archline.lazy_modules import load_on_use
 load_on_use(__name__)
 
 failures: dict[str, None] = {}
-"""How the solver failed in this process, each way once, if it never worked; then results may be missing."""
+"""The distinct failures of the solver in this process, as long as it has never worked; results may be missing."""
 
 
 def append_failures(reason: str) -> str:
-    """Return why something is unknown, with the failures of the solver, if any."""
+    """Return the reason why a result is unknown, with the failures of the solver, if any."""
     further = "; ".join(failure for failure in failures if failure not in reason)
     return f"{reason}; {further}" if further else reason

@@ -318,8 +318,8 @@ def split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
 
 def _floor_slack(atom: a.Floor) -> Poly:
     """Return the greatest distance of m*floor(e/m) below e: m - 1 for an integer e, else less than m."""
-    whole = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
-    return atom.modulus - 1 if whole else atom.modulus
+    is_integer_quotient = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
+    return atom.modulus - 1 if is_integer_quotient else atom.modulus
 
 
 CORNER_OFFSETS = (0,)

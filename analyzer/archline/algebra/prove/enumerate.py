@@ -13,12 +13,12 @@ from math import lcm, prod
 
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
-from archline.algebra.evaluate.compiled import Compiler, Number
+from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
 from archline.algebra.prove.prover import never_negative
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
 from archline.records import record
 

@@ -19,7 +19,7 @@ from archline.records import record, replace
 
 @record
 class Situation:
-    """Facts, each a value >= 0; the values that some indices may have; and indices in terms of other ones."""
+    """Facts, each a value >= 0; the values of some indices (`ranges`); indices in terms of other ones (`pinned`)."""
 
     facts: tuple[Poly, ...]
     ranges: Mapping[str, range]

@@ -43,21 +43,21 @@ from archline.records import record
 MAX_DEGREE = 3
 MAXIMUM_BOUNDS = tuple(Poly.constant(2**k) for k in range(7))
 """Numbers that are tried as upper bounds of a max(0, e)."""
-SHORTFALL_BOUNDS = tuple(Poly.constant(each) for each in range(16))
+SHORTFALL_BOUNDS = tuple(Poly.constant(number) for number in range(16))
 """Numbers k for which max(0, e) <= e + k is tried."""
 MAX_PRODUCTS = 2_000
 WEIGHT_TOLERANCE = 1e-7
 DENOMINATORS = (1, 2, 4, 12, 60, 1_000)
 NEGLIGIBLE_COEFFICIENT = 1e-4
 MAX_LOSS_OF_ADDED_TERM, MAX_LOSS_OF_SUBTRACTED_TERM = 1.1, 1.25
-"""The ratio by which factors may grow to drop an added term, and a subtracted one, which is harder to prove."""
+"""The ratio by which factors may grow if an added term is dropped, or a subtracted one, which is harder to prove."""
 MEAN_WEIGHT = 0.1
 """The weight of the mean of the factors relative to the largest one."""
 
 
 @record
 class ProductCone:
-    """Facts >= 0 that are relevant for expressions of some degree with the terms in question."""
+    """Facts, each a value >= 0, whose products up to `degree` are to prove expressions with the `terms`."""
 
     facts: tuple[Poly, ...]
     degree: int
@@ -67,7 +67,7 @@ class ProductCone:
 
     @cached_property
     def products(self) -> Products:
-        """Products of facts up to the degree, those with the fewest other terms if many. Raises OverflowError."""
+        """Products of facts up to the degree; of many, those with the fewest new terms. Raises OverflowError."""
         # Products have at most as many factors on maxima or logarithms (and on logarithms alone) as the terms.
         minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
         rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
@@ -289,7 +289,7 @@ class Proposal:
 
 @record
 class Goal:
-    """Minimises mean.c and, with more weight, t with rows.c <= share*t for all rows with a share as last entry."""
+    """The goal to minimise mean.c and, with more weight, t, where row.c <= share*t for (*row, share) in `watched`."""
 
     mean: Array
     watched: Array
@@ -403,7 +403,7 @@ def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fm
     # Of two equally near fractions the safe one is chosen, however the solver rounds.
     leaning = [value + side * WEIGHT_TOLERANCE if value else value for value in numbers]
     for scale in DENOMINATORS:
-        plain = [Fraction(round(value * scale), scale) for value in leaning]
+        rounded = [Fraction(round(value * scale), scale) for value in leaning]
         nearest = [
             Fraction(lean).limit_denominator(scale) or _unit_fraction(value)
             for lean, value in zip(leaning, numbers, strict=True)
@@ -412,7 +412,7 @@ def round_to_fractions(numbers: Sequence[float], side: int) -> Iterator[tuple[fm
             side * Fraction(math.ceil(side * value * scale - WEIGHT_TOLERANCE), scale) or _unit_fraction(value)
             for value in numbers
         ]
-        for chosen in (plain, nearest, safe):
+        for chosen in (rounded, nearest, safe):
             # Pairs of integers hash faster than rationals.
             ratios = tuple([fraction.as_integer_ratio() for fraction in chosen])
             if ratios not in yielded:

@@ -20,12 +20,12 @@ Logarithm = a.CeilLog2 | a.RealFunction
 
 
 def halving_floor(atom: Atom) -> a.Floor | None:
-    """Return the floor(v/k) of a minimum number of halvings of a size v, else None."""
+    """Return floor(v/k) if the atom is ceil(log2(floor(v/k) + 1)), a minimum number of halvings of v; else None."""
     return _match_halving(atom, 1)
 
 
 def halving_ceiling(atom: Atom) -> a.Floor | None:
-    """Return the floor((v + k - 1)/k), which is ceil(v/k), of a maximum number of halvings, else None."""
+    """Return ceil(v/k), as a floor, if the atom is ceil(log2(ceil(v/k))), a maximum number of halvings; else None."""
     return _match_halving(atom, 0)
 
 
@@ -51,7 +51,7 @@ def symbol_name(atom: Logarithm) -> str:
 
 
 class LogarithmOrder:
-    """Facts that grow by symbols for logarithms.
+    """Facts to which symbols for logarithms are added, with bounds in terms of each other.
 
     With `tangents` a logarithm is at most its tangent at the minimum size, not only its tangent at 1.
     """
@@ -157,7 +157,7 @@ class LogarithmOrder:
         """Test whether one logarithm is known to be at least another one minus `less`, which is 0 or 1."""
         if isinstance(large, a.RealFunction) and isinstance(small, a.CeilLog2):
             # ceil(log2(x)) <= log2(2*x - 2) for an integer x >= 2.
-            # That of a fraction x is below log2(2*x).
+            # For a fraction x, ceil(log2(x)) < log2(2*x).
             margin = 2 if a.is_integral(small.argument) else 0
             less_rounding = small.argument if less else small.argument.scaled(2) - margin
             return self.facts.nonnegative(large.argument - less_rounding)

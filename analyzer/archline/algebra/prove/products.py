@@ -16,7 +16,7 @@ from archline.records import memoised, record
 BITS = 8
 HALF_RANGE, DIGIT_RANGE = 1 << (BITS - 1), 1 << BITS
 MAX_POWER = 16
-"""Powers of facts; in a product of two, reduced squares included, no power reaches `HALF_RANGE`."""
+"""The largest power in a fact; in a product of two, reduced squares included, no power reaches `HALF_RANGE`."""
 Packed = dict[int, int | fmpq]
 """Coefficients by monomials, integers as Python ints; a monomial sums the powers of the k-th atoms times 2^(8*k)."""
 
@@ -183,9 +183,10 @@ class Groups:
 
 @record
 class Shape:
-    """Limits on the factors of products: the first `major` facts are on sizes alone, at most `most` factors are others.
+    """Limits on the factors of a product of facts.
 
-    At most `fewest` factors are from the facts `few`.
+    The first `major` facts are on sizes alone; at most `most` factors are other facts, and at most `fewest` factors are
+    among the facts at the indices `few`.
     """
 
     major: int
@@ -195,7 +196,7 @@ class Shape:
 
 
 class Products:
-    """Products of facts, including 1, up to a degree; if they are more than `limit`, those with the fewest other terms.
+    """Products of facts, including 1, up to a degree; of more than `limit`, those with the fewest terms not in `terms`.
 
     Raises OverflowError for powers beyond any degree in use.
     """

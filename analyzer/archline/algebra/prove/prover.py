@@ -52,7 +52,7 @@ def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), ef
 
 
 def _without_quotients(value: Poly, facts: Facts) -> Poly:
-    """Return the value times its divisors if they are known to be positive, which keeps its sign."""
+    """Return the value times its divisors if they are known to be positive, which keeps its sign: n/b - 1 -> n - b."""
     divisors: dict[Atom, int] = {}
     for monomial in value.terms:
         for atom, power in monomial:
@@ -82,7 +82,7 @@ def bounds_of_floor(atom: a.Floor) -> tuple[Poly, ...]:
 
 
 def _prove_by_residues(value: Poly, facts: Facts, depth: int) -> bool:
-    """Prove a value by writing a size as m*k + r for each r in 0..m, which resolves floors by m."""
+    """Prove value >= 0 by writing a size as m*k + r for each r with 0 <= r < m, which resolves floors by m."""
     divided = _floor_by_constant(value)
     if divided is None or not depth:
         return False

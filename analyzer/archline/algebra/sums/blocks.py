@@ -37,7 +37,7 @@ class Pair:
         return self.width if self.modulus is None else ONE
 
     def bound(self, facts: Facts, upper: bool) -> Poly | None:
-        """Bound weight*(f(x) - f(x - width)) + rest by an end of the difference; None if the sign of weight is open."""
+        """Bound the expression by the range of the difference; None if the sign of the weight is unknown."""
         if facts.nonnegative(self.weight):
             return self.rest + self.weight * self.most if upper else self.rest
         if facts.nonnegative(-self.weight):
@@ -101,7 +101,7 @@ def _pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> P
 
 
 def _narrow_pair(pair: Pair) -> Pair:
-    """Write a condition on more than half of the residues as 1 less the condition on the remaining ones."""
+    """Write a condition on most residues by its complement: (e mod 3 < 2) -> 1 - ((e + 1) mod 3 < 1)."""
     modulus, width = pair.modulus, pair.width
     if modulus is None or not modulus.is_constant or not width.is_constant:
         return pair
@@ -124,7 +124,7 @@ def _is_narrow(pair: Pair, facts: Facts) -> bool:
 def _faulhaber_coefficients(power: int) -> tuple[fmpq, ...]:
     """Return the coefficients of S(x) = sum of k^power for 0 <= k < x, constant first. Raises TooComplexError."""
     if power > MAX_DEGREE:
-        raise TooComplexError(f"a sum of a degree above {MAX_DEGREE}")
+        raise TooComplexError(f"a sum has a degree above {MAX_DEGREE}")
     # (x+1)^(p+1) - x^(p+1) = sum over j <= p of C(p+1, j) x^j, summed over x and solved for S_p.
     result = [fmpq(0)] * (power + 2)
     result[power + 1] = fmpq(1)
@@ -145,7 +145,7 @@ def antidifference_at(value: Poly, variable: str, at: Poly) -> Poly:
     powers = [ONE]
     for exponent, coefficient in sorted(value.coefficients(Symbol(variable)).items()):
         if exponent < 0:
-            raise TooComplexError("a sum of reciprocals")
+            raise TooComplexError("a sum of reciprocals has no closed form here")
         closed = ZERO
         for degree, factor in enumerate(_faulhaber_coefficients(exponent)):
             while len(powers) <= degree:
@@ -281,7 +281,7 @@ def power_weights(weight: Poly, variable: str, ratio: fmpq) -> Poly:
     parts = weight.coefficients(symbol)
     degree = max(parts)
     if min(parts) < 0 or degree > MAX_DEGREE:
-        raise TooComplexError("a power series of high degree")
+        raise TooComplexError("a geometric sum has a factor of too high a degree")
     solution: dict[int, Poly] = {}
     for exponent in range(degree, -1, -1):
         rest = parts.get(exponent, ZERO)

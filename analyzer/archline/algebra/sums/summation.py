@@ -32,7 +32,7 @@ from archline.records import record
 
 MAX_RESIDUES = 24
 MAX_UNROLLED = 8
-"""Iterations that are summed one by one if levels of a tree depend on them."""
+"""The number of iterations up to which sums of rounded logarithms are taken term by term."""
 
 
 class UnresolvedError(Exception):
@@ -49,7 +49,7 @@ Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 
 
 def cache_by_facts(operation: Over) -> Over:
-    """Cache the results and failures of an operation for each `Facts`, as windows and lines repeat sums."""
+    """Cache the results and failures of an operation for each `Facts`, since analyses of caches repeat sums."""
     caches: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
 
     @wraps(operation)
@@ -142,7 +142,7 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
 
 
 def _sum_one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
-    """Sum few iterations on which levels of a tree depend, for which closed forms need many iterations; else None."""
+    """Sum few iterations with rounded logarithms term by term, as closed forms are longer; None for other sums."""
     count = hi - lo
     if not count.is_constant or count.constant_term > MAX_UNROLLED:
         return None
@@ -282,7 +282,7 @@ def _telescope_pair(
 # Sign changes
 @record(slots=True)
 class Cut:
-    """A range in two parts; the second begins at a point, `middle` when moved into the range; a value on each part."""
+    """A range cut at `middle`, which is `point` clamped into it; `below` and `above` are the values on the parts."""
 
     point: Poly
     middle: Poly
@@ -291,7 +291,7 @@ class Cut:
 
 
 def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Cut | None:
-    """Return the cut where a condition changes whose indicator the atom forms with another one, else None."""
+    """Return the cut where a condition changes, if `atom` and another atom form its indicator, else None."""
     pair = pair_of(value, atom, inside)
     if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
         return None
@@ -379,7 +379,7 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
 
 # Residues
 def _common_period(value: Poly, variable: str) -> int | None:
-    """Return a step at which all floors grow by integers if floors are multiplied, else None."""
+    """Return the step at which all floors grow by integers, if floors are multiplied by each other; else None."""
     floors = [atom for atom in value.atoms() if depends_on(atom, variable)]
     if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
@@ -397,7 +397,7 @@ def _has_products(value: Poly, variable: str) -> bool:
 
 
 def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
-    """Sum each class of iterations a period apart; between other ends, as a difference of two sums from 0."""
+    """Sum each class of iterations a period apart; for a symbolic `lo`, as a difference of two sums from 0."""
     rounded = [atom for atom in value.atoms_within() if isinstance(atom, a.Floor) and variable in atom.names]
     if not lo.is_constant and facts.nonnegative(lo) and all(atom.names == {variable} for atom in rounded):
         # In sums from 0 remainders are numbers; in sums from lo they depend on lo, also in products.
@@ -463,7 +463,7 @@ def floor_period(atom: a.Floor, variable: str) -> int | None:
 def _weight_by_argument(
     value: Poly, atom: a.CeilLog2 | a.RealFunction, variable: str, lo: Poly, hi: Poly
 ) -> tuple[Poly, Poly, Poly]:
-    """Return p in terms of t and the ends of t for p(v)*f(t), t = r + v or r - v; else raise UnresolvedError."""
+    """Return p in terms of t, and the first and last t, for p(v)*f(t), t = r + v or r - v. Raises UnresolvedError."""
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)

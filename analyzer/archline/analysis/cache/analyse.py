@@ -31,38 +31,37 @@ from archline.analysis.cache.upper import split_outer
 from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_plans
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
-from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, ends_at, map_cost
+from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, enclose_cost, map_cost
 from archline.analysis.metrics.accesses import accesses_of
 from archline.expr import build as b
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
 from archline.ir.lower import Lowering
 from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
+from archline.language import printer
 from archline.language import syntax as s
 from archline.language.call_graph import is_recursive, local_arrays
 from archline.language.model import Module
-from archline.language.printer import format_fact
 from archline.records import record
 
 if TYPE_CHECKING:
     from archline.analysis.cache.upper.split_outer import SplitLoopBound
 
 RECOUNT_RATIO = 2
-"""If upper and lower bound differ by more than this factor, accesses are counted as well."""
-BoundPair = tuple[Fraction, Fraction]
+"""If upper and lower bound differ by more than this factor, the number of accesses is tried as an upper bound."""
 Sizes = Mapping[str, int]
 MAX_BITS = 256
-"""For sizes of more bits the use of spare lines is not searched, as the number of steps grows with the bits."""
+"""For sizes of more bits, retention in spare lines is not searched, as the number of steps grows with the bits."""
 
 
 @record(eq=False)
 class MissBounds:
-    """Bounds on io at given sizes: `lower` bounds are added up, and the least upper bound counts.
+    """Bounds on io at given sizes: the `lower` bounds are added up, and the smallest upper bound counts.
 
-    The footprint of the whole run (`everything`) is an upper bound where it fits in the cache, and the number of
-    accesses (`count`) always is.
+    Upper bounds are the plans (`upper`), the phases of a split loop, the footprint of the whole run (`everything`) if
+    it fits in the cache, and the number of accesses (`count`).
     """
 
     lower: tuple[SegmentBound, ...]
@@ -71,19 +70,19 @@ class MissBounds:
     everything: TotalFootprint | None
     count: Callable[[], Cost]
 
-    def at(self, sizes: Sizes) -> BoundPair:
+    def at(self, sizes: Sizes) -> Interval:
         """Return the lower and the upper bound at sizes, Z and L. Raises EvaluationError."""
         try:
             return self._tightest_bounds(sizes)
         except EvaluationError:
             # In a branch that is not taken, log2(n) need not be a number.
-            return Fraction(0), self._access_count_bound(sizes)
+            return Interval(Fraction(0), self._access_count_bound(sizes))
 
     def add_lower_bounds(self, sizes: Sizes) -> int:
-        """Add up the bounds from below. Raises EvaluationError."""
+        """Sum the lower bounds at sizes, Z and L. Raises EvaluationError."""
         return sum(bound.at(sizes) for bound in self.lower)
 
-    def _tightest_bounds(self, sizes: Sizes) -> BoundPair:
+    def _tightest_bounds(self, sizes: Sizes) -> Interval:
         least = self.add_lower_bounds(sizes)
         if any(value >> MAX_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
@@ -97,13 +96,13 @@ class MissBounds:
             with suppress(EvaluationError):
                 most = min(most, self._access_count_bound(sizes))
         # If no loop is entered, a bound that assumes iterations may be negative.
-        return Fraction(least), max(most, Fraction(0))
+        return Interval(Fraction(least), max(most, Fraction(0)))
 
     def _access_count_bound(self, sizes: Sizes) -> Fraction:
         cost = self._access_cost
         if cost.upper is None:
             raise EvaluationError(cost.reason or "the number of accesses is unknown")
-        return ends_at(cost, sizes)[1]
+        return enclose_cost(cost, sizes).upper
 
     @cached_property
     def _access_cost(self) -> Cost:
@@ -111,9 +110,11 @@ class MissBounds:
 
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
+"""The effort limit for the io of loops, and its multiple for recursive programs."""
 MAX_SOLVED = 256
+"""The number of derived costs that are cached."""
 MAX_SIZES = 6
-"""The number of sizes that are varied in tests of bounds at small sizes."""
+"""The maximum number of sizes that are varied when a bound is evaluated at small sizes."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
@@ -133,7 +134,7 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 
 
 def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound io by reuse of lines; if that fails, by the number of accesses."""
+    """Bound io by reuse of lines; if that fails, by the number of accesses, with the reason of the failure."""
     by_reuse = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
     if by_reuse.status != "unknown":
         return by_reuse
@@ -158,7 +159,7 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
 
 
 def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive io from the lines that accesses share."""
+    """Derive io from the reuse of lines, by plans for loops or by calls of a recursion."""
     require_accesses(module, algorithm)
     if is_recursive(module, algorithm):
         with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
@@ -178,22 +179,25 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
     divisions = analyse.DataDivisionBounds(module, algorithm)
 
-    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def enclose(point: Point) -> Interval:
         sizes = _integer_point(point)
-        most = ends_at(accesses, sizes)[1]
+        most = enclose_cost(accesses, sizes).upper
         everything = None if lines is None else evaluate(lines, sizes)
         if everything is not None and everything <= sizes["Z"] // sizes["L"]:
             most = min(most, everything)
         with suppress(divided.UndividedError):
             most = min(most, Fraction(divisions.at(sizes)))
-        return max(evaluate(least, sizes), Fraction(windows.at(sizes))), most
+        return Interval(max(evaluate(least, sizes), Fraction(windows.at(sizes))), most)
 
     bounds = _with_lower_bounds(least, accesses.by_case)
-    return replace(accesses, lower=least, bounds=bounds, ends=bounds_at, touched=touched.in_full(algorithm))
+    return replace(accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.in_full(algorithm))
 
 
 def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
-    """Return the bounds of pieces with a lower bound on `lines`, specialised to each piece."""
+    """Return the bounds of pieces with `lines` as the value of each lower bound, simplified under the piece's facts.
+
+    The value is 0 if the upper bound of the piece is 0.
+    """
     return tuple(
         bound
         if bound.side == "upper"
@@ -238,40 +242,40 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     scope, nodes = Lowering(module).trace(algorithm)
     refs = build_references(iter_accesses(nodes), scope.facts, traffic)
     if not refs:
-        return Cost("io", "exact", ZERO, ZERO, ends=lambda _: (Fraction(0), Fraction(0)))
+        return Cost("io", "exact", ZERO, ZERO, interval_at=lambda _: Interval.of(0))
     points = sample_sizes(algorithm, scope)
     planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
-    by = {plan: planner for planner in planners for plan in planner.plans()}
-    if not by:
+    planner_of = {plan: planner for planner in planners for plan in planner.plans()}
+    if not planner_of:
         raise UnboundedError
-    upper = PlanUpperBound(list(by), scope.facts)
+    upper = PlanUpperBound(list(planner_of), scope.facts)
     lower, phases = segment_lower_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
-    best = pareto_plans(by, points)
-    all_ = total_footprint(refs, scope.facts)
+    best = pareto_plans(planner_of, points)
+    footprint = total_footprint(refs, scope.facts)
     written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
     counted = partial(_accesses_moved, module, algorithm, traffic)
-    values = MissBounds((lower, written), upper, phases, all_, partial(_within_budget, algorithm, counted))
-    small = planners[0].with_few_lines(plan for plan in best if by[plan] is planners[0])
+    values = MissBounds((lower, written), upper, phases, footprint, partial(_within_budget, algorithm, counted))
+    small = planners[0].with_few_lines(plan for plan in best if planner_of[plan] is planners[0])
     alternatives = (
         *(_conditional_bound(plan, planners[0], "growth") for plan in small),
-        *(_conditional_bound(plan, by[plan], "values") for plan in by if plan not in best),
-        *(_conditional_bound(plan, by[plan], "page") for plan in best),
+        *(_conditional_bound(plan, planner_of[plan], "values") for plan in planner_of if plan not in best),
+        *(_conditional_bound(plan, planner_of[plan], "page") for plan in best),
     )
-    if all_ is not None and _is_less_somewhere(all_, upper.plans, planners[0]):
-        fitting = _all_arrays_fit_bound(all_.lines(scope.facts))
-        alternatives = (*alternatives, replace(fitting, value=all_.lines(scope.facts, moved=True)))
-    some = scope.facts.with_nonnegative(ONE_LINE)
+    if footprint is not None and _is_less_somewhere(footprint, upper.plans, planners[0]):
+        fitting = _all_arrays_fit_bound(footprint.lines(scope.facts))
+        alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
+    with_one_line = scope.facts.with_nonnegative(ONE_LINE)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
-    always = next((bound for bound in shown if _holds_everywhere(bound, some)), None)
-    again = dict(reversed(written.bounds_by_loop))
+    always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
+    written_by_loop = dict(reversed(written.bounds_by_loop))
     levels = tuple(
-        (name, _resolve_maxima(value + again.get(name, written.first_touch_bound), scope.facts))
+        (name, _resolve_maxima(value + written_by_loop.get(name, written.first_touch_bound), scope.facts))
         for name, value in lower.bounds_by_loop
     )
     once = levels[0][1] if levels else ZERO
     most = (always or alternatives[-1]).value
 
-    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Point) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
 
     orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), any_schedule_minimum)
@@ -285,18 +289,20 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
             *(Bound("lower", lines, source="footprint", by=name) for name, lines in levels[1:]),
         ),
         orderless=None if traffic else orderless,
-        ends=lambda point: values.at(_integer_point(point)),
+        interval_at=lambda point: values.at(_integer_point(point)),
         least_at=lambda point: Fraction(values.add_lower_bounds(_integer_point(point))),
     )
     return cost if always else _add_access_count_bound(cost, counted())
 
 
 def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
-    """Bound the lines that accesses move: each access fetches one and, with `traffic`, writes it back."""
+    """Bound the lines that accesses move: each access fetches a line and, with `traffic`, writes it back."""
     accesses = accesses_of(module, algorithm)
     if not traffic or accesses.upper is None:
         return accesses
-    return map_cost(accesses, lambda _: ZERO, lambda most: most * 2, lambda _, ends: (Fraction(0), ends[1] * 2))
+    return map_cost(
+        accesses, lambda _: ZERO, lambda most: most * 2, lambda _, count: Interval(Fraction(0), count.upper * 2)
+    )
 
 
 def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
@@ -310,7 +316,7 @@ def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], pl
 
 
 def _resolve_maxima(value: Poly, facts: Facts) -> Poly:
-    """Simplify a value under facts, so that the maxima that the facts decide disappear."""
+    """Simplify a value under facts; maxima that the facts decide disappear."""
     return facts.restore(facts.simplify(value.substitute(facts.rewrites)))
 
 
@@ -328,12 +334,12 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
-    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), every, *cost.by_loop))
+    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
+    return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), always, *cost.by_loop))
 
 
 def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Derive the io of a recursive program from its recurrences, segment bounds and access count."""
+    """Derive the io of a recursive program from its calls, lower bounds and access count."""
     recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.solve()
     accesses = replace(accesses_of(module, algorithm), metric="io")
@@ -348,23 +354,23 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         recursive_segments.RecursiveSegmentBound(touched, algorithm),
     )
 
-    def any_schedule_minimum(point: Mapping[str, int | Fraction]) -> Fraction:
+    def any_schedule_minimum(point: Point) -> Fraction:
         return Fraction(below.at(_integer_point(point)))
 
-    def bounds_at(point: Mapping[str, int | Fraction]) -> tuple[Fraction, Fraction]:
+    def enclose(point: Point) -> Interval:
         sizes = _integer_point(point)
         most: list[Fraction] = []
         with suppress(OutOfBudgetError):
             most.append(Fraction(recursions.at(sizes)))
         if body.boxes or not most:
             # A call by indices may access few of the elements between its ends.
-            most.append(ends_at(accesses, sizes)[1])
-        return max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most)
+            most.append(enclose_cost(accesses, sizes).upper)
+        return Interval(max(any_schedule_minimum(point), Fraction(windows.at(sizes))), min(most))
 
     growths: dict[tuple[str, ...], tuple[Growth, ...] | str] = {}
 
     def io_growth(facts: Sequence[s.Fact]) -> tuple[Growth, ...] | str:
-        key = tuple(map(format_fact, facts))
+        key = tuple(map(printer.format_fact, facts))
         if key not in growths:
             try:
                 growths[key] = asymptotic.io_growth_of_recursion(recursions, facts)
@@ -373,12 +379,12 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         return growths[key]
 
     shown: Shown = "values" if accesses.by_case else "page"
-    every = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
+    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
     fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        bounds=(*fitting, every, *_with_lower_bounds(below.touched, accesses.by_case)),
+        bounds=(*fitting, always, *_with_lower_bounds(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
@@ -388,26 +394,26 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
             below.reason,
             touched.lines(algorithm, plain=True),
         ),
-        ends=bounds_at,
+        interval_at=enclose,
         reached=recursions.reached,
         touched=touched.in_full(algorithm),
     )
 
 
 def _all_arrays_fit_bound(lines: Poly) -> Bound:
-    """The upper bound of a cache that holds all arrays: each of the `lines` is fetched once."""
+    """Make the upper bound for a cache that holds all arrays: each of the `lines` is fetched once."""
     return Bound(
         "upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_cache_size_fact(_lines_to_words(lines)),))
     )
 
 
-def _integer_point(point: Mapping[str, int | Fraction]) -> dict[str, int]:
+def _integer_point(point: Point) -> dict[str, int]:
     """Convert the values of a point to integers. Raises EvaluationError if Z or L is missing, or Z < L."""
     missing = [name for name in ("Z", "L") if name not in point]
     if missing:
-        raise EvaluationError(f"`{missing[0]}` has no value; --cache gives Z and L")
+        raise EvaluationError(f"`{missing[0]}` has no value; set Z and L with --cache")
     if point["Z"] < point["L"]:
-        raise EvaluationError("Z is smaller than one line of L words")
+        raise EvaluationError("the cache of Z words is smaller than one line of L words")
     return {name: int(value) for name, value in point.items()}
 
 
@@ -436,7 +442,7 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
 
 
 def _may_be_negative(misses: Poly) -> bool:
-    """Test whether a number of misses is negative at some small sizes, as when a loop has no iterations."""
+    """Test whether misses are negative at some small sizes, as may be if a loop has no iterations, or are unknown."""
     names = sorted(misses.names)
     sizes = (dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_SIZES)))
     try:
@@ -461,7 +467,7 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
 
 
 def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
-    """The condition on Z under which a plan fits, without needs that another need dominates."""
+    """Make the condition on Z under which a plan fits, without needs that are at most another need."""
     needs: list[Poly] = []
     for need in plan.needs:
         if not any(planner.facts.nonnegative(existing - need) for existing in needs):
@@ -472,12 +478,12 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
 
 
 def _one_line_fact() -> tuple[s.Fact, ...]:
-    """The condition that the cache has at least one line: Z >= L."""
+    """Make the condition that the cache has at least one line: Z >= L."""
     return (_cache_size_fact(b.name("L")),)
 
 
 def _cache_size_fact(words: s.Expr) -> s.Fact:
-    """The condition that the cache has at least the given number of words."""
+    """Make the condition that the cache has at least a number of words: Z >= words."""
     return b.binary(">=", b.name("Z"), words)
 
 

@@ -4,13 +4,13 @@ A line that was changed since it was fetched is written back when it leaves the 
 the latest. The two metrics are different minima:
 
 * `writebacks` counts write-backs of a replacement that fetches the fewest lines. Upper bound: the misses, less
-  the lines that are fetched of arrays that are never written.
+  the lines fetched of arrays that are never written.
 * `bytes` is the minimum that any replacement moves, in words of 8 B. Upper bound: a plan for io writes back
-  each line that it changes as often as it fetches it. The replacement that fetches fewest lines may write back
-  more than that.
+  each line that it changes as often as it fetches it. The replacement that fetches the fewest lines may write
+  back more lines than such a plan.
 
-Lower bound of both: any replacement writes back at least as many lines as the writes alone would fetch. Seen
-backwards, a run fetches the lines that it writes back, and has them at each write.
+Lower bound of both: any replacement writes back at least as many lines as the writes alone would fetch. In reverse
+order, a run fetches the lines that it writes back, and has them at each write.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.analysis.cache.samples import sample_sizes
 from archline.analysis.cache.summaries.must_access import must_access
 from archline.analysis.cost import Cost, map_cost
-from archline.expr.intervals import EvaluationError
+from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
@@ -41,9 +41,7 @@ from archline.language.model import Module
 from archline.records import record, replace
 
 NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
-"""Errors after which bounds on misses replace a derivation from accesses."""
-Point = Mapping[str, int | Fraction]
-Ends = tuple[Fraction, Fraction]
+"""Errors of a derivation from accesses, after which bounds on misses are used instead."""
 
 
 def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
@@ -55,15 +53,15 @@ def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def bounds_at(point: Point, misses: Ends) -> Ends:
-        return least.at(point), misses[1] - _nonnegative_lines(read, point)
+    def enclose(point: Point, misses: Interval) -> Interval:
+        return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
 
     io = io_cost(module, algorithm)
-    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, bounds_at), metric="writebacks")
+    return replace(map_cost(io, lambda _: least.once, lambda most: most - read, enclose), metric="writebacks")
 
 
 def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound the fewest bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
+    """Bound the minimum of bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
 
     Never raises for a program that checks.
     """
@@ -73,15 +71,15 @@ def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
 def convert_lines_to_bytes(lines: Cost) -> Cost:
     """Convert a cost that counts lines to the bytes in them."""
 
-    def bounds_at(point: Point, ends: Ends) -> Ends:
-        return ends[0] * point["L"] * WORD, ends[1] * point["L"] * WORD
+    def enclose(point: Point, misses: Interval) -> Interval:
+        return misses.times(Fraction(point["L"]) * WORD)
 
     times = (LINE * WORD).__mul__
-    return replace(map_cost(lines, times, times, bounds_at), metric="bytes")
+    return replace(map_cost(lines, times, times, enclose), metric="bytes")
 
 
 def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
-    """Bound the lines fetched and written back: by plans of loops, by recurrences, or by twice the misses."""
+    """Bound the lines fetched and written back by plans of loops, by calls of recursions, or by twice the misses."""
     recursions: RecursiveMissBounds | None = None
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
         require_accesses(module, algorithm)
@@ -93,19 +91,19 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         recursions = solved
     least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
 
-    def bounds_at(point: Point, misses: Ends) -> Ends:
-        most = misses[1] * 2 - _nonnegative_lines(read, point)
+    def enclose(point: Point, misses: Interval) -> Interval:
+        most = misses.upper * 2 - _nonnegative_lines(read, point)
         if recursions is not None:
             with suppress(EvaluationError, OutOfBudgetError):
                 most = min(most, Fraction(recursions.at(_integer_point(point))))
-        return misses[0] + least.at(point), most
+        return Interval(misses.lower + least.at(point), most)
 
-    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, bounds_at)
+    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose)
 
 
 @record(eq=False)
 class WritebackBound:
-    """A lower bound on write-backs: `once` counts written lines once; `windows` counts repeated write-backs."""
+    """A lower bound on write-backs, the larger of two: `once` counts each written line once, `windows` repeatedly."""
 
     once: Poly = ZERO
     windows: Callable[[Mapping[str, int]], int] = lambda _: 0
@@ -120,8 +118,8 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)
         if is_recursive(module, algorithm):
-            changed = must_access(module, algorithm, written=True)
-            return WritebackBound(changed.lines(algorithm), RecursiveSegmentBound(changed, algorithm).at)
+            write_access = must_access(module, algorithm, written=True)
+            return WritebackBound(write_access.lines(algorithm), RecursiveSegmentBound(write_access, algorithm).at)
         scope, nodes = Lowering(module).trace(algorithm)
         below = segment_lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
         return WritebackBound(below.first_touch_bound, below.at)
@@ -129,7 +127,7 @@ def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
 
 
 def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
-    """Count a minimum of lines that each run reads of arrays that are never written."""
+    """Bound from below the lines that each run reads of arrays that are never written."""
     constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
     with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
         require_accesses(module, algorithm)

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from archline.energy.estimates import Estimate
 from archline.energy.formulas import FormulaBounds, names_in
 from archline.energy.results import CacheUsed
+from archline.expr.intervals import Point
 from archline.language import syntax as s
 from archline.records import field, record, replace
 
@@ -147,7 +148,7 @@ class Optimisation:
     target: str
     machine: str
     model: str
-    fixed: Mapping[str, int | Fraction] = field(hash=False)
+    fixed: Point = field(hash=False)
     problem: EnergyProblem
     found: EnergyOptimum
     assumptions: tuple[str, ...] = ()

@@ -295,7 +295,7 @@ class OptimisationTask:
             return True
         metrics = {name.removeprefix(arrays.LOWER_PREFIX) for name in self._find_names(problem)} & METRICS.keys()
         costs = [chosen.cost(metric) for metric in metrics - {"Z", "L"}]
-        return all(cost.ends is None and not cost.plans for cost in costs)
+        return all(cost.interval_at is None and not cost.plans for cost in costs)
 
     def _build_candidates(self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]) -> Candidates | None:
         """Return the problem at points; None if they have no values."""

@@ -11,6 +11,7 @@ from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import OptimalityResult
 from archline.claims.published import Published
 from archline.costs.communication import replication_note
+from archline.expr.intervals import Number
 from archline.expr.text import join_phrases, join_with_mark
 from archline.numbers import exact, point_text, readable
 from archline.report import communication, derivation, lru
@@ -21,7 +22,7 @@ from archline.report.documents import Document, Section, Table
 from archline.report.findings import contracts
 from archline.report.json import VERSION, contract, pick, point, to_json_value
 from archline.report.lru import document as lru_document
-from archline.report.view import Number, ValueRange
+from archline.report.view import ValueRange
 
 
 def document(view: CostView) -> Document:

@@ -11,12 +11,11 @@ from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEnergy
 from archline.energy.units import format_amount, format_si
-from archline.expr.intervals import Interval
+from archline.expr.intervals import Interval, Number
 from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.numbers import readable
 from archline.report.communication import factor_text
 from archline.report.costs.forms import LEADING
-from archline.report.view import Number
 
 STATEMENTS = ("convention", "stated_error=error", "leaves_out")
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))

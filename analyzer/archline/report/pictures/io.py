@@ -7,13 +7,13 @@ from itertools import pairwise
 from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
+from archline.expr.intervals import Number, Point
 from archline.numbers import exact, readable
 from archline.records import record
 from archline.report.json import VERSION, point
 from archline.report.layout import Columns
 from archline.report.pictures import PictureView
 from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, panels
-from archline.report.view import Number, Point
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,8 +9,8 @@ from archline.algebra.polynomial import Symbol
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Region
 from archline.analysis.cost import FEW_LINES
-from archline.claims.growth_cases import GrowthCase, in_cases, union_conditions
-from archline.claims.growth_forms import readable_bounds
+from archline.cost_growth import cases as growth_cases
+from archline.cost_growth.forms import readable_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from archline.algebra.index_range import IndexRange
     from archline.algebra.polynomial import Poly
     from archline.analysis.cost import Cost, Costs
+    from archline.cost_growth.cases import GrowthCase
     from archline.ir.scope import Scope
 
 WHERE_SOME = ("work", "span")
@@ -56,11 +57,11 @@ def pieces_by_cases(
     assert cost.lower is not None
     some = cost.metric in WHERE_SOME or known.positive(cost.lower)
     by_piece = [
-        GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
+        growth_cases.GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
         for piece, case in cost.facts_by_piece
         if case is not None
     ]
-    for cases in [by_piece] if by_piece else in_cases(cost.lower, known):
+    for cases in [by_piece] if by_piece else growth_cases.in_cases(cost.lower, known):
         result = []
         for case in cases:
             low = case.lower
@@ -68,7 +69,7 @@ def pieces_by_cases(
                 # A count that is never 0 is 1 at least: (c + 1)*e >= c + e.
                 low = (low - less) / (1 - less)
             ends = readable_bounds(costs, (low, case.upper), case.facts, True)
-            growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), union_conditions([case]))
+            growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), growth_cases.union_conditions([case]))
             result.append((growth, replace(case, lower=low)))
         yield result
 

@@ -251,10 +251,10 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     }
     if model.at_most:
         terms = {name: replace(end, lower="0") for name, end in terms.items()}
-    whole = on.complete(model.expanded(model.expression))
+    total = on.complete(model.expanded(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
-        _write_with_units(whole, machine),
+        _write_with_units(total, machine),
         None if _lacks_quantity(on, "time") else _bound_in_sizes(on.formula("time"), numbers, bounds),
         terms,
         _derive_growths(on, in_sizes, names) if len(terms) == len(model.energy) and not model.at_most else {},

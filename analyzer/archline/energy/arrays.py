@@ -87,8 +87,8 @@ def upper_at(
 def expand_quantities(expr: s.Expr, machine: Machine, parameters: Collection[str]) -> s.Expr:
     """Replace the quantities that the machine computes from others by their formulas, if `parameters` vary."""
     rules = {name: item.formula for name, item in machine.quantities.items() if item.formula and name not in parameters}
-    while parameters and (held := names_in(expr) & rules.keys()):
-        expr = substitute_names(expr, {name: rules[name] for name in held})
+    while parameters and (computed := names_in(expr) & rules.keys()):
+        expr = substitute_names(expr, {name: rules[name] for name in computed})
     return expr
 
 

@@ -57,14 +57,14 @@ class ModelOnMachine:
     @cached_property
     def converted(self) -> Mapping[str, str]:
         """The conversions that the model's formulas need: a formula for each unknown metric and quantity."""
-        held = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
+        used = frozenset().union(*(names_in(self.model.formula(name)) for name in ("time", *self.model.energy)))
         conversions = {name: text for name, text in self.model.conversions.items() if name not in self._known}
         while (
-            more := frozenset().union(*(names_in(parse_formula(conversions[n])) for n in held & conversions.keys()))
-            - held
+            more := frozenset().union(*(names_in(parse_formula(conversions[n])) for n in used & conversions.keys()))
+            - used
         ):
-            held |= more
-        return {name: text for name, text in conversions.items() if name in held}
+            used |= more
+        return {name: text for name, text in conversions.items() if name in used}
 
     def complete(self, expr: s.Expr) -> s.Expr:
         """Replace unknown names of a formula by their conversions."""
@@ -91,22 +91,22 @@ class ModelOnMachine:
 
     def lacking(self, *names: str) -> tuple[str, ...]:
         """Return the quantities in the named formulas that the machine neither has nor gives by a conversion."""
-        held = frozenset().union(*(names_in(self.formula(name)) for name in names))
-        return tuple(sorted((held & QUANTITIES.keys()) - self._known))
+        used = frozenset().union(*(names_in(self.formula(name)) for name in names))
+        return tuple(sorted((used & QUANTITIES.keys()) - self._known))
 
     @property
     def _missing_metrics(self) -> list[str]:
-        held = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
-        return sorted((held & METRICS.keys()) - self._known)
+        used = frozenset().union(*(names_in(self.formula(name)) for name in ("time", *self.model.energy)))
+        return sorted((used & METRICS.keys()) - self._known)
 
     def require(self) -> None:
         """Raise ArchlineError if a quantity (AL458) or a metric (AL460) is missing."""
         if self.missing:
             raise self._make_machine_error(self.missing)
         self._require_positive()
-        for held in self._missing_metrics:
-            hint = did_you_mean(held, self.metrics)
-            raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{held}`", hint=hint)
+        for metric in self._missing_metrics:
+            hint = did_you_mean(metric, self.metrics)
+            raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{metric}`", hint=hint)
 
     @property
     def without_energy(self) -> str:
@@ -234,13 +234,18 @@ class ModelOnMachine:
         values = {name: value.upper for name, value in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
         expr = self.complete(self.model.expanded(text))
-        held = self.machine.quantities
+        quantities_of_machine = self.machine.quantities
         # A quantity is replaced by the quantities it is computed from, even if a file and not the model computes it.
-        computed = {name: held[name].formula for name in self.model.conversions.keys() & held.keys()}
+        computed = {
+            name: quantities_of_machine[name].formula
+            for name in self.model.conversions.keys() & quantities_of_machine.keys()
+        }
         expr = substitute_names(expr, {name: formula for name, formula in computed.items() if formula is not None})
         # The bytes that are moved depend on the word too, by the number of words in a line.
         quantities = sorted(
-            name for name in names_in(expr) & held.keys() if held[name].kind != "definition" and name != "word"
+            name
+            for name in names_in(expr) & quantities_of_machine.keys()
+            if quantities_of_machine[name].kind != "definition" and name != "word"
         )
         result = derive_elasticities(expr, values, quantities)
         return dict(sorted(result.items(), key=lambda pair: -abs(pair[1])))

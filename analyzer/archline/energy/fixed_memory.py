@@ -125,21 +125,21 @@ def _decide_growth(
     subject: Subject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
-    whole = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
+    energy = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
     terms = {name: _bound_formula(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
         TermGrowth(name, _shorten_bound(bound.upper, domain))
         for name, bound in terms.items()
         if not _is_zero(bound.upper)
     )
-    least, most = _find_limits(facts)
-    limits = tuple(shape.text() for shape in least), tuple(shape.text() for shape in most)
+    lower_limits, upper_limits = _find_limits(facts)
+    limits = tuple(shape.text() for shape in lower_limits), tuple(shape.text() for shape in upper_limits)
     result = FixedMemory(sizes, subject.more, *limits, None, shown)
-    proved = _prove_growth(whole, domain)
+    proved = _prove_growth(energy, domain)
     if proved is None:
         return replace(result, reason="no growth without P could be proved")
     growth, proofs = proved
-    beyond = next((term for limit in most for term in _terms_beyond(limit, on, terms, facts)), None)
+    beyond = next((term for limit in upper_limits for term in _terms_beyond(limit, on, terms, facts)), None)
     return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
@@ -204,16 +204,16 @@ def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr
 
 def _find_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """Return lower and upper bounds of M, up to constants, in terms of P."""
-    least: list[Shape] = []
-    most: list[Shape] = []
+    lower_limits: list[Shape] = []
+    upper_limits: list[Shape] = []
     for fact in facts:
         limit = _find_limit(fact)
         if limit is not None:
             is_upper, monomial = limit
-            monomials = most if is_upper else least
+            monomials = upper_limits if is_upper else lower_limits
             if monomial not in monomials:
                 monomials.append(monomial)
-    return least, most
+    return lower_limits, upper_limits
 
 
 def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
@@ -259,8 +259,10 @@ def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, t
 def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
     """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
     terms = [term.tree() for term in added_terms(expr)]
-    whole = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
-    shorter = simplify_growth(Growth(expr, expr), (*terms, *((whole,) if whole is not None else ())), domain).upper
+    leading_sum = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
+    shorter = simplify_growth(
+        Growth(expr, expr), (*terms, *((leading_sum,) if leading_sum is not None else ())), domain
+    ).upper
     return None if shorter is expr else shorter
 
 

@@ -204,8 +204,8 @@ def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters
     """
 
     def at(name: str, factor: Fraction) -> Fraction:
-        moved = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
-        return bound_value(expr, {parameter: Interval.of(value) for parameter, value in moved.items()}).middle
+        scaled = {parameter: value * (factor if parameter == name else 1) for parameter, value in values.items()}
+        return bound_value(expr, {parameter: Interval.of(value) for parameter, value in scaled.items()}).middle
 
     middle = at("", Fraction(1))
     changes = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}

@@ -35,9 +35,9 @@ def with_levels(model: Model, machine: Machine) -> Model:
 
     A level without a bandwidth does not enter the time.
     """
-    held = machine.quantities
-    levels = tuple(level for level in LEVELS if f"{level}_capacity" in held)
-    unknown = find_levels_without_capacity(held)
+    quantities = machine.quantities
+    levels = tuple(level for level in LEVELS if f"{level}_capacity" in quantities)
+    unknown = find_levels_without_capacity(quantities)
     if unknown or not levels:
         missing = f"{(*unknown, LEVELS[0])[0]}_capacity"
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
@@ -49,7 +49,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
     first = {"computation": model.sides["computation"]}
     sides = {
         **first,
-        **{level: time for level, time in times.items() if f"{level}_bandwidth" in held},
+        **{level: time for level, time in times.items() if f"{level}_bandwidth" in quantities},
         **model.sides,
     }
     return replace(

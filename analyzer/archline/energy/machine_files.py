@@ -95,14 +95,14 @@ def _read_base(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]
             reader.report(rules.MACHINE_FORM, "`extends` is not a string", ("extends",))
         return None
     span = reader.places.span(("extends",))
-    plain, variant = split_variant(name)
-    if not plain.endswith(".toml"):
-        path, collection = find_machine_file(plain, span)
+    base_name, variant = split_variant(name)
+    if not base_name.endswith(".toml"):
+        path, collection = find_machine_file(base_name, span)
     else:
-        path, collection = above[-1].parent / plain, ""
+        path, collection = above[-1].parent / base_name, ""
     if not os.path.isfile(path):
         hint = "a path is relative to the folder of this file"
-        raise error(rules.UNKNOWN_MACHINE, f"there is no file `{plain}` to extend", span=span, hint=hint)
+        raise error(rules.UNKNOWN_MACHINE, f"there is no file `{base_name}` to extend", span=span, hint=hint)
     if path.resolve() in above:
         circle = " -> ".join([*(machine_file.stem for machine_file in above[above.index(path.resolve()) :]), path.stem])
         hint = "one of them must not extend another machine"
@@ -392,9 +392,9 @@ def machines() -> tuple[Machine, ...]:
 
 def find_other_peaks(of: Machine) -> dict[str, Fraction]:
     """Return the peaks of the other variants of one of archline's own machines."""
-    plain, _, own_variant = of.name.partition("@")
+    base_name, _, own_variant = of.name.partition("@")
     names = [name for name in of.variants if name != own_variant] if of.collection else []
-    peaks = {name: machine(f"{of.collection}/{plain}@{name}").values.get("peak") for name in names}
+    peaks = {name: machine(f"{of.collection}/{base_name}@{name}").values.get("peak") for name in names}
     return {name: peak for name, peak in peaks.items() if peak is not None}
 
 
@@ -402,8 +402,8 @@ def split_variant(name: str) -> tuple[str, str]:
     """Split `NAME@VARIANT` in its two parts; the folders of a path may contain an `@` too."""
     if name.endswith(".toml"):
         return name, ""
-    plain, at, variant = name.rpartition("@")
-    return (plain, variant) if at else (name, "")
+    base_name, at, variant = name.rpartition("@")
+    return (base_name, variant) if at else (name, "")
 
 
 def machine(name: str) -> Machine:

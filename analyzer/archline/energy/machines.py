@@ -279,8 +279,8 @@ def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str
 
 def find_levels_without_capacity(quantities: Collection[str]) -> list[str]:
     """Return the levels that have some quantity, but not a capacity."""
-    held = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
-    return [level for level in LEVELS if level in held and f"{level}_capacity" not in quantities]
+    used = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
+    return [level for level in LEVELS if level in used and f"{level}_capacity" not in quantities]
 
 
 def read_parameters(texts: Sequence[str]) -> dict[str, Quantity]:

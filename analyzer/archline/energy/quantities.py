@@ -197,10 +197,10 @@ def suggest_number(written: str) -> str | None:
     match = AMOUNT.fullmatch(written)
     if match is not None and parse_unit(correct_unit(match[2])) is not None:
         return f'write value = "{match[1]}" and unit = "{correct_unit(match[2])}"'
-    plain = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
+    corrected = re.sub(r"(?<=\d)[ ,'_](?=\d{3}\b)", "", written).replace(",", ".")
     return (
-        f'write "{plain}", with a decimal point and no separators'
-        if re.fullmatch(NUMERAL, plain) and plain != written
+        f'write "{corrected}", with a decimal point and no separators'
+        if re.fullmatch(NUMERAL, corrected) and corrected != written
         else None
     )
 
@@ -208,8 +208,8 @@ def suggest_number(written: str) -> str | None:
 def find_meant_quantity(name: str) -> str | None:
     """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
     parts = re.split(r"\W|_", name.lower())
-    held = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
-    return find_closest(name, QUANTITIES, 0.85) or next(iter(held), None) or find_closest(name, QUANTITIES)
+    candidates = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
+    return find_closest(name, QUANTITIES, 0.85) or next(iter(candidates), None) or find_closest(name, QUANTITIES)
 
 
 def suggest_quantity(name: str) -> str | None:

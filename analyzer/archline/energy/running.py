@@ -89,12 +89,12 @@ def run_at_sizes(
     sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
-        what, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
+        subject, arguments = "data was", generate_arguments(*algorithm.executed, sizes, seed)
     else:
         matrix, block = read_matrix(file), settings.block
         view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
-        what, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
-    settings, data = replace(settings, chosen_cache=chosen), f"the {what} generated (seed {seed})"
+        subject, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
+    settings, data = replace(settings, chosen_cache=chosen), f"the {subject} generated (seed {seed})"
     return run(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
 
 

@@ -121,10 +121,10 @@ class Scaling:
         counted = [step for step in self.steps if step.result is not None and "words" in step.result.inputs]
         if self.first is None or self.first not in counted:
             return None
-        least = self.first.amount("words") * self.first.processors
-        if least.lower <= 0:
+        base_words = self.first.amount("words") * self.first.processors
+        if base_words.lower <= 0:
             return None
-        rest = [step.amount("words") * step.processors / least for step in counted if step is not self.first]
+        rest = [step.amount("words") * step.processors / base_words for step in counted if step is not self.first]
         ratios = [Interval.of(1), *rest]
         return Interval(min(ratio.lower for ratio in ratios), max(ratio.upper for ratio in ratios))
 

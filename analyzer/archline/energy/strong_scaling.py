@@ -115,10 +115,10 @@ def _derive_growths(
 def _judge_growth(growth: Growth, varied: Sequence[str]) -> str:
     if growth.upper is None:
         return ""
-    held = [name for name in varied if name in names_in(growth.upper)]
-    if not held:
+    contained = [name for name in varied if name in names_in(growth.upper)]
+    if not contained:
         return "scales perfectly"
-    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(held)}"
+    return f"{'depends' if growth.tight else 'may depend'} on {', '.join(contained)}"
 
 
 def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> FixedMemory | None:
@@ -148,7 +148,7 @@ def _general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
     divided = [fact for fact in node.where if isinstance(fact, s.Divides) and s.names(fact) <= {*names, "P"}]
     if divided:
         twice = (b.product([b.number(2), fact.divisor]) for fact in divided)
-        yield (*first, *(b.binary(">=", fact.value, least) for fact, least in zip(divided, twice, strict=True)))
+        yield (*first, *(b.binary(">=", fact.value, minimum) for fact, minimum in zip(divided, twice, strict=True)))
 
 
 def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...], on: ModelOnMachine) -> FixedMemory:

@@ -114,8 +114,8 @@ def read_variables(
         if low is not None and high is not None and low > high:
             raise error(rules.OPTIONS_CLASH, f"the range of `{name}` decreases from {low} to {high}")
         if name in sizes:
-            whole = isinstance(chosen, AlgorithmSubject) or name in integer
-            yield Variable(name, f"{SIZE}{name}", whole, low, high)
+            is_integer = isinstance(chosen, AlgorithmSubject) or name in integer
+            yield Variable(name, f"{SIZE}{name}", is_integer, low, high)
         elif name in QUANTITIES:
             yield Variable(name, name, False, low, high)
         else:

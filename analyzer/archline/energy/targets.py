@@ -83,9 +83,9 @@ def read_target(text: str) -> FormulaTarget:
         formulas[metric] = expr
     letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
     formulas = _expand_metrics(formulas, letters)
-    held = frozenset().union(*map(names_in, formulas.values()))
+    used = frozenset().union(*map(names_in, formulas.values()))
     for letter, metric in letters.items():
-        if letter in held and metric not in formulas:
+        if letter in used and metric not in formulas:
             formulas[metric] = s.Name(letter, span=Span(Source("target", text), 1, 1, 1, 2))
     return FormulaTarget(groups[1] or text.strip(), chosen, formulas)
 

@@ -36,10 +36,12 @@ class SeparatingPoint:
 
     def holds(self) -> bool:
         """Whether the forms differ when the language evaluates them; sides of one inequality may also be equal."""
-        (low, high), (least, most) = (self._evaluate_ends(form) for form in (self.printed, self.derived))
+        (printed_low, printed_high), (derived_low, derived_high) = (
+            self._evaluate_ends(form) for form in (self.printed, self.derived)
+        )
         inequality = [relation.op in INEQUALITIES for _, relation in self.relations] == [True]
-        equal = inequality and low == high == least == most
-        return equal or least - high > self.apart or low - most > self.apart
+        equal = inequality and printed_low == printed_high == derived_low == derived_high
+        return equal or derived_low - printed_high > self.apart or printed_low - derived_high > self.apart
 
     def _evaluate_ends(self, expr: s.Expr) -> tuple[Fraction, Fraction]:
         return bounds_of_value(evaluate(expr, dict(self.at)))

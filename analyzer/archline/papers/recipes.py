@@ -45,11 +45,11 @@ def model(row: PrintedRow) -> RowVerdict:
             rules.ROW_FORM, problem.diagnostics[0].message, "model", problem.diagnostics[0].hint
         ) from None
     energy = " + ".join(f"({term})" for term in chosen.energy.values())
-    whole = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
+    definitions = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
     substitutions = {**dict.fromkeys(CONSTANTS, ONE), **row.formulas("with")}
     formula = map_sides(
         row.formula("of"),
-        lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in whole.items()}),
+        lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in definitions.items()}),
     )
     lacking = [name for name in sorted(_find_names(formula)) if name in METRICS and name not in substitutions]
     if lacking:

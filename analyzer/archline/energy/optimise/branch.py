@@ -125,11 +125,11 @@ class Branching:
 
     def _improve_best(self, low: Vector, high: Vector, start: Vector) -> None:
         """Search a better point in a box; round whole variables to the integers next to the best point."""
-        optimal, whole = self._find_local_optimum(start, low, high), self._model.whole
-        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[whole]]
-        for values in product(*near) if optimal.feasible and whole else ():
+        optimal, integers = self._find_local_optimum(start, low, high), self._model.whole
+        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[integers]]
+        for values in product(*near) if optimal.feasible and integers else ():
             first, last = low.copy(), high.copy()
-            first[whole] = last[whole] = np.log(np.maximum(values, 1))
+            first[integers] = last[integers] = np.log(np.maximum(values, 1))
             if (low <= first).all() and (last <= high).all():
                 self._find_local_optimum(np.clip(optimal.y, first, last), first, last)
 

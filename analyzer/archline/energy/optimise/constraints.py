@@ -39,11 +39,11 @@ class FormulaReader:
 
     def formula(self, expr: s.Expr) -> s.Expr:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
-        held, model = s.names(expr), self.on.model
+        used, model = s.names(expr), self.on.model
         sizes = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
         meanings = {letter: parse_formula(metric) for letter, metric in model.letters.items()}
-        meanings |= {name: model.answer(name) for name in ANSWERS if name in held - sizes.keys()}
-        for name in held - {*meanings, *sizes, *NAMES}:
+        meanings |= {name: model.answer(name) for name in ANSWERS if name in used - sizes.keys()}
+        for name in used - {*meanings, *sizes, *NAMES}:
             raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWERS, *sizes, *NAMES])
         return self.on.known(substitute_names(expr, {**meanings, **sizes}))
 

@@ -116,9 +116,9 @@ class Comparisons:
                 total[0, :, -1] += both - tangent * log_term - (1 - tangent) * value
                 total[1, :, -1] += start - secant * first
                 value = both
-                moved = np.abs(difference[:, :-1]) * width
+                changes = np.abs(difference[:, :-1]) * width
                 error = start + secant * wide / 2 - np.logaddexp(0, first + wide / 2)
-                errors += moved * (error / np.maximum(moved.sum(axis=1), 1e-300))[:, None]
+                errors += changes * (error / np.maximum(changes.sum(axis=1), 1e-300))[:, None]
             return total, value
 
         for column, terms in enumerate(self._sums, self._count):

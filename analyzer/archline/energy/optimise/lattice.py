@@ -240,9 +240,9 @@ def _value_sources(variable: Variable, facts: Sequence[s.Fact], given: Collectio
             continue
         other_names = tuple(sorted(s.names(fact) - {name}))
         for divisor, value in _iterate_divisions(fact):
-            held = s.names(value)
-            if name not in held and name in s.names(divisor) and held <= fixed and _is_product(divisor):
-                yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(held)))
+            value_names = s.names(value)
+            if name not in value_names and name in s.names(divisor) and value_names <= fixed and _is_product(divisor):
+                yield _ValueSource("divisors", s.Divides(divisor, value, span=divisor.span), tuple(sorted(value_names)))
             if isinstance(value, s.Name) and value.id == name and s.names(divisor) <= fixed:
                 yield _ValueSource(
                     "multiples", s.Divides(divisor, value, span=divisor.span), tuple(sorted(s.names(divisor)))

@@ -69,8 +69,8 @@ def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) ->
     """Return the point that descent reaches, refined by Newton steps while these reduce the optimality error."""
     best = _judge_point(functions, _run_descent(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
-        moved = _take_newton_step(best, low, high)
-        after = _judge_point(functions, moved, low, high)
+        stepped = _take_newton_step(best, low, high)
+        after = _judge_point(functions, stepped, low, high)
         if (not after.feasible, after.error) >= (not best.feasible, best.error):
             break
         best = after
@@ -130,6 +130,6 @@ def _take_newton_step(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
     sizes = np.abs(matrix).max(axis=1, initial=0.0)
     scale = 1 / np.sqrt(np.maximum(sizes, 1e-8 * sizes.max(initial=0.0) + 1e-280))
     step = np.linalg.lstsq(matrix * scale[:, None] * scale, right * scale, rcond=1e-8)[0] * scale
-    moved = point.y.copy()
-    moved[movable] += np.clip(np.nan_to_num(step[: int(movable.sum())]), -1, 1)
-    return np.asarray(np.clip(moved, low, high))
+    result = point.y.copy()
+    result[movable] += np.clip(np.nan_to_num(step[: int(movable.sum())]), -1, 1)
+    return np.asarray(np.clip(result, low, high))

@@ -191,9 +191,9 @@ class Candidates:
         spans = {name: self._find_span(name, places) for name, places in alone.items()}
         # Of boxes only the best points are stored, and any whole number may lie between these.
         allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
-        some = {name: self._list_some(name, places, allowed[name]) for name, places in alone.items()}
-        around = None if outside < np.inf else feasible
-        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), around) for name in whole}
+        listed = {name: self._list_some(name, places, allowed[name]) for name, places in alone.items()}
+        pool = None if outside < np.inf else feasible
+        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), pool) for name in whole}
         optimum = EnergyOptimum(
             OPTIMAL
             if gap <= (ROUNDING_TOLERANCE if real is None and outside == np.inf else SEARCH_TOLERANCE)
@@ -206,7 +206,7 @@ class Candidates:
             variables={name: low if low == high else (low, high) for name, (low, high) in spans.items()},
             at={name: int(self.points[name][best.place]) for name in whole},
             ranges={name: self._find_span(name, near(NEAR_OPTIMUM_SHARE)) for name in whole},
-            some={name: values for name, values in some.items() if values},
+            some={name: values for name, values in listed.items() if values},
             some_near={name: values for name, values in some_near.items() if values},
             binding=tuple(dict.fromkeys(self._binding_constraints(value, best))),
             points=self._length,

@@ -103,12 +103,12 @@ class SignomialDomain:
         return multiply_sums(first, second)
 
     def _raise_to_power(self, base: Sum, exponent: float, expr: s.Expr) -> Sum:
-        signed, whole = min(base.values(), default=0.0) < 0, exponent == int(exponent)
-        if whole and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
+        signed, is_integer = min(base.values(), default=0.0) < 0, exponent == int(exponent)
+        if is_integer and 0 <= exponent <= (MAX_SIGNED_POWER if signed else MAX_POWER):
             return reduce(lambda first, second: self._multiply(first, second, expr), [base] * int(exponent), ONE)
         if not base and exponent > 0:
             return {}
-        if not base or (signed and not (whole and len(base) == 1)):
+        if not base or (signed and not (is_integer and len(base) == 1)):
             raise _make_form_error(expr, f"the base of the power {exponent:.12g} is not a sum of positive terms")
         indices = {index for key in base for index, _ in key}
         shared: Sum = {tuple((index, min(dict(key).get(index, 0.0) for key in base)) for index in sorted(indices)): 1.0}

@@ -86,8 +86,8 @@ class OptimisationTask:
         own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_names(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
-        most = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
-        times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(most)) for name in halve)
+        max_halvings = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
+        times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(max_halvings)) for name in halve)
         self.variables = (*read_variables(chosen, self.sizes, over, integer), *times)
         words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
         usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
@@ -144,9 +144,9 @@ class OptimisationTask:
                 reduce(lambda left, right: s.Binary("+", left, right, span=b.DERIVED), counts),
                 "halvings",
             )
-        whole = all(variable.integer for variable in self.variables)
+        only_integers = all(variable.integer for variable in self.variables)
         if isinstance(self.chosen, FormulaSubject):
-            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, whole)]
+            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, only_integers)]
         problem = self._build_problem(minimise, objective, constraints, upper)
         optimum = self._find_optimum(problem, more)
         if optimum.conflict:
@@ -174,8 +174,8 @@ class OptimisationTask:
 
     def _find_optimum(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         """Return the optimum, over real numbers if no size of an algorithm varies."""
-        whole = [variable for variable in self.variables if variable.integer]
-        if len(whole) == len(self.variables) or (whole and isinstance(self.chosen, AlgorithmSubject)):
+        integers = [variable for variable in self.variables if variable.integer]
+        if len(integers) == len(self.variables) or (integers and isinstance(self.chosen, AlgorithmSubject)):
             return self._optimise_points(problem, more)
         return self._optimise_reals(problem)
 
@@ -213,11 +213,11 @@ class OptimisationTask:
     # Sizes
     def _optimise_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
         facts = [*self._collect_facts(), *(self._express_in_sizes(fact) for fact in more)]
-        whole = tuple(variable for variable in self.variables if variable.integer)
+        integers = tuple(variable for variable in self.variables if variable.integer)
         fixed, least = self._find_fixed_sizes(), self._find_minimum_sizes()
         allows_reals = isinstance(self.chosen, FormulaSubject) and all(isinstance(fact, s.Binary) for fact in more)
         try:
-            start = enumerate_points(fixed, whole, facts, least, wide=True)
+            start = enumerate_points(fixed, integers, facts, least, wide=True)
         except UnlimitedSizeError as unbounded:
             if allows_reals:
                 return self._optimise_reals(problem)
@@ -252,17 +252,22 @@ class OptimisationTask:
 
     def _build_space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
         cache = self.settings.cache
-        held: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
-        held |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in held else {}
+        ends: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
+        ends |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in ends else {}
         for variable in self.variables:
             if not variable.integer:
                 if variable.low is None or variable.high is None:
                     hint = f"give it a range: --over {variable.name}=LO..HI"
                     raise error(energy_rules.UNBOUNDED, f"`{variable.name}` has no range", hint=hint)
-                held[variable.name] = (float(variable.low), float(variable.high))
-        whole = tuple(variable for variable in self.variables if variable.integer)
+                ends[variable.name] = (float(variable.low), float(variable.high))
+        integers = tuple(variable for variable in self.variables if variable.integer)
         return Space(
-            whole, facts, least, held, partial(self._enclose_names, self._find_names(problem)), self._is_sharp(problem)
+            integers,
+            facts,
+            least,
+            ends,
+            partial(self._enclose_names, self._find_names(problem)),
+            self._is_sharp(problem),
         )
 
     def _enclose_names(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
@@ -353,13 +358,15 @@ class OptimisationTask:
         self, problem: EnergyProblem, points: Mapping[str, NDArray[Any]]
     ) -> tuple[dict[str, NDArray[Any]], dict[str, Any], bool]:
         """Return the points at which all names have numbers, those numbers by name, and whether they are exact."""
-        held, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
+        names, sharp, length = self._find_names(problem), self._is_sharp(problem), count_points(points)
         cache = self.settings.cache
         sizes: dict[str, Any] = {"Z": cache.Z, "L": cache.L, **self.at, **points}
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
         missing = np.zeros(length, bool)
-        whole = {name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)}
-        for name in held:
+        integer_rows = {
+            name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)
+        }
+        for name in names:
             metric = name.removeprefix(arrays.LOWER_PREFIX)
             if name in self.halved_by:
                 count = points[self.halved_by[name]]
@@ -376,11 +383,14 @@ class OptimisationTask:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
                 words = self._words_of(metric)
-                if len(whole) < len(sizes):
+                if len(integer_rows) < len(sizes):
                     values[name] = arrays.ends_one_by_one(cost, {**sizes, **words}, length, name != metric)
                 else:
                     end = upper_at if name == metric else lower_at
-                    rows = {**whole, **{word: np.broadcast_to(count, (length,)) for word, count in words.items()}}
+                    rows = {
+                        **integer_rows,
+                        **{word: np.broadcast_to(count, (length,)) for word, count in words.items()},
+                    }
                     values[name] = end(cost, rows, length, missing).astype(np.float64)
                     if name != metric:
                         arrays.sharpen_one_by_one(values[name], cost, rows)
@@ -401,12 +411,12 @@ class OptimisationTask:
         values = {
             item.name: arrays.make_exact_number(point[item.name]) for item in self.variables if item.name in point
         }
-        moved = {name: read_parameter(name, str(values[name])) for name in self.moved if name in values}
+        parameters = {name: read_parameter(name, str(values[name])) for name in self.moved if name in values}
         for halving, names in ((halving, names) for halving, names in self.halved.items() if halving in values):
             halved = {name: self.machine.values[name] / 2 ** int(values[halving]) for name in names}
-            moved |= {name: read_parameter(name, str(value)) for name, value in halved.items()}
+            parameters |= {name: read_parameter(name, str(value)) for name, value in halved.items()}
         at = {**self.at, **{name: value for name, value in values.items() if name in self.sizes}}
-        machine = self.machine.with_parameters(moved, tried=True)
+        machine = self.machine.with_parameters(parameters, tried=True)
         try:
             if isinstance(self.chosen, FormulaSubject):
                 # Processors may be a real number here.

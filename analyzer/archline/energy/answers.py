@@ -153,7 +153,7 @@ def derive_numeric(
             settings = replace(settings, procs=_check_processors(at["P"][0]))
         else:
             message = f"model `{model.name}` does not use P for `{chosen.name}`, a shared-memory program"
-            raise error(rules.OPTIONS_CLASH, message, hint="give P for algorithms on grids alone, or another model")
+            raise error(rules.OPTIONS_CLASH, message, hint="give P only for algorithms on grids, or use another model")
     on, machine = apply_to_subject(chosen, machine, model, settings)
     model = on.model
     settings = settings.on(machine, model.levels)

@@ -159,7 +159,7 @@ class ModelOnMachine:
         return frozenset({"flops"}.union(*(names_in(expr) & METRICS.keys() for expr in held)))
 
     def coarser(self, estimate: Estimate) -> Interval | None:
-        """Return the energy with the model's `coarser` terms in place of its own; None if it has none, or lacks one."""
+        """Return the energy with the model's `coarser` terms; None if it has none, or an amount is missing."""
         texts = self.model.coarser
         values = {**self.constants, **estimate.amounts}
         exprs = [self.complete(self.model.expanded(text)) for text in texts.values()]

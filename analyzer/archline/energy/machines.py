@@ -135,7 +135,7 @@ class Machine:
         """Return the machine with the quantities that have a doubling time extrapolated to a year.
 
         See Czechowski et al. 2011, Table 1. The powers are in floating point. Raises ArchlineError (AL458)
-        without a year of its own.
+        if the machine has no `year`.
         """
         if self.year is None:
             hint = "a machine with trends has a `year`, and a `doubling_years` or `halving_years` for each quantity"

@@ -154,7 +154,7 @@ def convert_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[
 
 
 def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
-    """Yield the names that an algorithm takes values for."""
+    """Yield the names of an algorithm that may have values: sizes, indices, amounts, and Z and L or P."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
     if not chosen.on_grid:

@@ -165,7 +165,7 @@ class Branching:
         rows = np.array([*np.eye(len(planes)), *self._rows])
         planes = np.tensordot(rows, planes, 1)
         values, with_objective = minimise_planes(planes, low, high), rows[:, 0] > 0
-        # Where constraints alone are above 0 there is no point at all.
+        # Boxes in which a sum of constraints only is above 0 have no feasible point.
         excluded = (values > ZERO).any(axis=0)
         beyond = np.where(
             (values[~with_objective] > ZERO).any(axis=0),

@@ -11,7 +11,7 @@ from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
 from archline.report.view import CheckView, Contract
 
 MAX_LISTED_CLAIMS = 20
-"""If more claims hold, a file has one line with their number."""
+"""The maximum number of claims that hold and are listed; if there are more, each file has a line with their number."""
 
 
 def render(report: CheckReport, width: int) -> str:

@@ -33,7 +33,7 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
     shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
     notes = (
         "A machine with `@` has variants: `archline machines NAME` lists them. `--parameter NAME=VALUE` gives a "
-        "quantity that a model needs and a machine lacks. These have all quantities of no model: "
+        "quantity that a model needs and a machine lacks. These lack quantities of every model: "
         f"{', '.join(row[0] for row in rows if not row[-1])}."
     )
     return "\n".join([*table(shown, width), "", *wrap(notes, width)]) + "\n"

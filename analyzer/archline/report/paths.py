@@ -61,7 +61,7 @@ def text(path: ExecutedPath, width: int) -> list[str]:
     return lines
 
 
-INSIDE = "steps inside a call or a collective operation are listed at its line; --format json has their own lines"
+INSIDE = "steps inside a call or a collective operation are listed at its line; --format json has their own"
 RIGHT = frozenset((0, 2, 3, 4))
 
 

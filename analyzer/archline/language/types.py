@@ -26,7 +26,7 @@ class ScalarType(Node):
 
 @tree
 class OperatorType(Node):
-    """`operator`: + * min or max, which updates with it take as `x[i] op= y[i]`."""
+    """`operator`: one of + * min max, for updates `x[i] op= y[i]`."""
 
 
 @tree

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 @record
 class BoundView:
-    """A lower bound on words: `cases` of (condition, bound), or its `growth` alone; `value` is that at the view's point.
+    """A lower bound on words: `cases` of (condition, bound), or its `growth` alone.
 
-    `near` is the ratio of the derived words to the bound.
+    `value` is the bound at the view's point, `near` the ratio of the derived words to the bound.
     """
 
     kind: str
@@ -244,7 +244,7 @@ def of_run(view: CommunicationView) -> Iterator[str]:
 
 
 def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
-    """Build the lower bounds, compared with derived costs and evaluated `at` a point; None if the problem is unknown."""
+    """Build the lower bounds, evaluated `at` a point and compared with derived costs; None for an unknown problem."""
     problem, costs = derived.communication, derived.without_io
     bounds = None if problem is None else problem.bounds
     if problem is None or bounds is None:

@@ -198,7 +198,7 @@ class CostView:
     serial: bool = False
     """Whether nothing runs in parallel, so that the span is the work."""
     case: Callable[[], CostView | None] = lambda: None
-    """Returns the view for grids with several processors along every axis; None if its forms are no shorter."""
+    """Returns the view for grids with several processors along every axis; None unless its forms are shorter."""
     case_when: str = ""
 
     def only(self, metrics: Sequence[str] | None) -> CostView:
@@ -276,7 +276,7 @@ def page_view(
 
 
 def _case(derived: DerivedCosts) -> CostView | None:
-    """Return the view for grids with several processors along every axis; None if its forms are no shorter."""
+    """Return the view for grids with several processors along every axis; None unless its forms are shorter."""
     general = derived.general
     if general is None:
         return None
@@ -284,5 +284,5 @@ def _case(derived: DerivedCosts) -> CostView | None:
 
 
 def values_at(cost: Cost, at: Point) -> ValueRange | None:
-    """Return the bounds of a cost at a point, None if unknown. Raises EvaluationError if they have no rational value."""
+    """Return the bounds of a cost at a point, None if unknown. Raises EvaluationError if one has no rational value."""
     return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None

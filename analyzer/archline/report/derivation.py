@@ -118,7 +118,7 @@ CERTAIN = "compulsory misses of accesses made in every run"
 
 
 def compulsory_label(row: CostRow, lower: Poly) -> str:
-    """Name the misses that `lower` counts: all compulsory ones if it is also an upper bound, else those of every run."""
+    """Name the misses that `lower` counts: all compulsory ones if it is an upper bound too, else those of every run."""
     uppers = (row.upper, *(bound.value for bound in row.by_cache), *(piece.upper for piece in row.by_case))
     return COMPULSORY[row.metric] if row.metric != "io" or lower in uppers else CERTAIN
 
@@ -243,7 +243,9 @@ def _accessed(view: CostView, row: CostRow) -> Iterator[Part]:
     yield f"every access is counted as a miss{why}"
     for piece in row.pieces:
         yield f"{piece.where.head}io <= {view.restrict_to(piece.where).text(piece.upper)}"
-    less = "at sizes, Z and L: at most the lines of calls whose arrays fit, and those that the other calls' bodies access"
+    less = (
+        "at sizes, Z and L: at most the lines of calls whose arrays fit, and those that the other calls' bodies access"
+    )
     yield f"{less}, counted once where a loop walks along them"
 
 

@@ -99,7 +99,7 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 
 
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
-    """Return the warnings about outputs that no run sets; if `heeded`, without those that comments in it ignore."""
+    """Return the warnings about outputs that no run sets; if comments are `heeded`, without ignored warnings."""
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
     unset = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
     return tuple(
@@ -222,7 +222,9 @@ class CheckReport:
         for code in comment.codes:
             if code not in codes:
                 near = did_you_mean(code, sorted(codes))
-                return f"`{code}` is not the code of a finding that a comment can ignore: {near or 'remove the comment'}"
+                return (
+                    f"`{code}` is not the code of a finding that a comment can ignore: {near or 'remove the comment'}"
+                )
             # Codes of a baseline count only if one was compared.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
             if judged and not any(_comment_covers(view, comment, item) for item in self._made if item.code == code):

@@ -39,7 +39,7 @@ class Order:
 
     @property
     def verified(self) -> bool | None:
-        """Whether every verdict has a certificate or counterexample that was accepted; None if no check was asked for."""
+        """Whether every verdict has a certificate or counterexample that was accepted; None if none was checked."""
         if self.checks is None:
             return None
         verdicts = [verdict for verdict in (self.upper, self.lower) if verdict is not None]

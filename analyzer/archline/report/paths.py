@@ -145,7 +145,7 @@ def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool 
 
 
 def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:
-    """Return the upper bound of a metric less the sum of those of the steps; negative where the whole's is sharper."""
+    """Return the upper bound of a metric less the sum of its bounds in the steps; the whole's may be sharper."""
     assert row.upper is not None
     return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 

@@ -51,7 +51,7 @@ def render(report: CheckReport, width: int) -> str:
 
 
 def _held_summary(view: CheckView) -> Iterator[str]:
-    """Yield the number of claims of a file that hold, and whether one of them is proved under assumptions."""
+    """Yield the number of claims of a file that hold, and whether some are proved under assumptions."""
     held = [(contract, group) for group in view.groups for contract in group.contracts if contract.outcome == "holds"]
     if held:
         assuming = any(contract.assumptions or group.assumptions for contract, group in held)

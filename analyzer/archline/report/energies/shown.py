@@ -154,10 +154,7 @@ def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
 
 
 def floor(result: EnergyResult) -> list[str]:
-    """Return the lower bounds for any algorithm of the same problem, and how far the costs are from them.
-
-    Empty if unknown.
-    """
+    """Return lines with the lower bounds for any algorithm of the problem, and the factors of the costs over these."""
     least, estimate = result.floor, result.estimate
     if least is None or estimate is None:
         return []

@@ -193,7 +193,7 @@ def _in_its_unit(axis: Axis, comparison: CostComparison, unit: str) -> None:
 
 
 def _rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
-    """Return the rows of both algorithms of a pair, if one of them is the first: ratios are to the first algorithm."""
+    """Return the rows of both algorithms of a pair that begins with the first algorithm, which ratios are to."""
     if point.pair[0] != comparison.algorithms[0]:
         return []
     rows: list[tuple[Cell, ...]] = []

@@ -38,9 +38,9 @@ NEVER_SET = Rule(
     "AL606",
     "output that is not set",
     """
-    At the sizes that the message names, no run sets the element of the `out` array, whatever the data: whoever reads
-    the result finds nothing there. Or a run stops there, as it reads the element before it is set. Costs are derived
-    all the same, of the program as it is written.
+    At the sizes that the message names, no run sets the element of the `out` array, whatever the data: the result has
+    no value there. Or a run stops there, as it reads the element before it is set. Costs are derived all the same, for
+    the program as it is written.
 
     ```
     for i in 1..n:           # write: for i in 0..n

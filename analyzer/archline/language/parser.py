@@ -113,7 +113,7 @@ def _describe_expected(accepted: set[str]) -> str | None:
 
 def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
     if token.type == "COLON" and "AT" in accepted:
-        return "a `while` says how often it runs: `while lo < hi at most log2(n + 1) + 1 times:`"
+        return "a `while` bounds its iterations: `while lo < hi at most log2(n + 1) + 1 times:`"
     if token.type == "_NEWLINE" and "COLON" in accepted:
         return "a block header ends with `:`"
     if token.type == "_INDENT":

@@ -9,7 +9,7 @@ from archline.expr.tree import Expr, Node, tree
 
 @tree
 class SizeType(Node):
-    """`size`: an integer >= 1 known to the analysis."""
+    """`size`: an integer known to the analysis, at least 1 or what a `where` allows."""
 
 
 @tree

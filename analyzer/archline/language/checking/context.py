@@ -1,4 +1,4 @@
-"""The parts of the checker share the context defined here, which has findings, facts and the present algorithm."""
+"""The parts of the checker share the context defined here, which has findings, facts and the current algorithm."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ class BodyContext:
     """The extents of the grid's axes, and of the groups of the surrounding splits."""
     sharing: bool = False
     integers: bool = False
-    """Whether the present expression has to be an integer, as a bound or an extent."""
+    """Whether the current expression has to be an integer, as a bound or an extent."""
     _reported: set[str] = field(default_factory=set)
 
     @property
@@ -120,7 +120,7 @@ class BodyContext:
         return True
 
     def points(self) -> list[dict[str, int]]:
-        """Return sample points of the path to the present statement."""
+        """Return sample points of the path to the current statement."""
         return self.sampler.points(self.path)
 
     def define(self, symbol: SymbolEntry) -> None:

@@ -189,7 +189,7 @@ def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: 
 
 
 def make_formula_checker(body: BodyContext) -> FormulaChecker:
-    """Return a checker of formulas about the present algorithm, in the names in scope and the machine symbols."""
+    """Return a checker of formulas about the current algorithm, in the names in scope and the machine symbols."""
 
     def is_known(name: str) -> bool:
         symbol = body.scope.find(name)

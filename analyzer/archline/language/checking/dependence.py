@@ -343,7 +343,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._check_need(Need(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at)
 
     def _check_need(self, need: Need, span: Span) -> None:
-        """Report a value that differs within a group; one that depends on parameters becomes a need of the callers."""
+        """Report a value that differs within a group; if it depends on parameters, require its equality of callers."""
         depends = [axis for axis in need.axes if axis in s.names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
@@ -384,7 +384,7 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     # Samples
     def _sample_groups(self, group: tuple[str, ...], points: Iterable[Point]) -> Iterator[list[Point]]:
-        """Yield the processors of a group at sample points of the path to the present statement."""
+        """Yield the processors of a group at sample points of the path to the current statement."""
         for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
             members = islice(product(*extents), MAX_GROUP)

@@ -48,7 +48,7 @@ class PageRow:
 
 
 def label_of(row: CostRow) -> str:
-    """Return the label of a row: the metric, of `io` with its meaning."""
+    """Return the label of a row: the name of its metric, and for `io` its meaning too."""
     return IO if row.metric == "io" else row.metric
 
 

@@ -1,7 +1,7 @@
 """Draw pictures of machines and costs: each module has one kind, its data, and its drawing.
 
 A picture is a `PictureView`, whose data are printed as a table, CSV and JSON; matplotlib is imported only to draw.
-drawing.py renders a view as SVG, PNG or PDF by `picture`. api/pictures.py and papers/ make the views, and the command
+drawing.py renders a view as SVG, PNG or PDF. api/pictures.py and papers/ make the views, and the command
 `archline plot` prints or draws them. A new kind is a new module that makes a view of its own.
 """
 
@@ -64,7 +64,7 @@ class PictureView:
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The points as JSON has them."""
+        """The JSON document of the points."""
         named = {"version": VERSION, "kind": self.kind, "title": self.title, "notes": self.notes}
         return {**named, "points": self.points}
 

@@ -84,7 +84,7 @@ class IoCurves(PictureView):
 
     @property
     def document(self) -> Mapping[str, Any]:
-        """The points and regimes as JSON has them."""
+        """The JSON document of the points and regimes."""
         return {
             "version": VERSION,
             "algorithm": self.algorithm,

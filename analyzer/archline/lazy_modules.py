@@ -37,7 +37,7 @@ def _execute(module: ModuleType) -> None:
     spec = module.__spec__
     with _LOCK:
         if type(module) is UnloadedModule and spec is not None and spec.loader is not None:
-            module.__class__ = ModuleType
+            module.__class__ = ModuleType  # type: ignore[assignment]
             spec.loader.exec_module(module)
 
 

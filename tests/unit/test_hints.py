@@ -285,8 +285,8 @@ def test_metrics_come_in_lists() -> None:
         ("    ensures time <= 1", "unknown metric `time`", "did you mean `time(P)`?"),
         ("claim energi(f) <= 1", "unknown metric `energi`", "did you mean `energy`?"),
         ("claim 2*energi(f) <= work(f)", "unknown metric `energi`", "did you mean `energy`?"),
-        ("claim n <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
-        ("claim f(n) <= 1", "this claim refers to no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim n <= 1", "this claim names no algorithm", "write a cost such as `io(matmul)` in it"),
+        ("claim f(n) <= 1", "this claim names no algorithm", "write a cost such as `io(matmul)` in it"),
     ],
 )
 def test_what_is_ensured_and_claimed(tmp_path: Path, line: str, message: str, hint: str) -> None:

@@ -35,7 +35,6 @@ def claims(
 
 
 def _contract(claim: s.Claim, algorithms: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
-    """Decide a claim, and return its verdict as reports show it."""
     more = parse_facts(where, "where") if where else ()
     about = ClaimOfCosts(claim, algorithms, more)
     verdict = about.decided()

@@ -69,7 +69,6 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
 
 
 def _data(value: Any) -> Any:
-    """Convert records to dictionaries, as JSON needs them."""
     if isinstance(value, list):
         return [_data(item) for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value

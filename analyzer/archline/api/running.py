@@ -135,7 +135,6 @@ class Run(ExecutedRun, WithPage):
         return None
 
     def _executed(self) -> dict[str, Number]:
-        """List the counts of the run by metric."""
         counted = {metric: getattr(self.counts, metric) for metric in EXECUTED}
         if self.private is not None:
             assert self.cache is not None

@@ -542,7 +542,6 @@ def _find_moves_of_bounds(old: SizedCost, new: SizedCost, sizes: Sizes, lower: b
 
 
 def _as_exact_cost(amount: SizedCost, bound: Poly) -> SizedCost:
-    """Return an exact cost that equals a bound of another one."""
     return replace(amount, cost=Cost(amount.cost.metric, "exact", bound, bound))
 
 

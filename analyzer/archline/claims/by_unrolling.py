@@ -126,7 +126,6 @@ class _Claim:
 
     @staticmethod
     def _is(difference: Poly, facts: Facts, sign: int) -> bool:
-        """Test whether sign*difference is proved nonnegative."""
         return facts.nonnegative(facts.simplify(expand_logarithms(difference)).scaled(sign))
 
     def _value(self, levels: Poly) -> Poly:

@@ -335,7 +335,6 @@ class _Reader:
 
 
 def _bound(reader: _Reader, texts: Texts) -> LowerBound:
-    """Build a lower bound from its entry in the data file."""
     solved = reader.solved
     source, theorem, assumptions = solved.source(texts), str(texts["theorem"]), tuple(_assumptions(solved, texts))
     if "growth" in texts:

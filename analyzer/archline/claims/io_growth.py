@@ -131,7 +131,6 @@ class IoClaim:
         yield replace(accesses, proof="proved for all sizes, in any cache")
 
     def _bounds_of(self, known: Facts, lower: Poly | None, upper: Poly | None) -> _Bounds:
-        """Convert a lower and an upper bound on io for the growth prover."""
         bounds = tuple(bound for bound in self.cost.bounds if bound.where.cases)
         cost = replace(self.cost, lower=lower, upper=upper, orders=None, bounds=bounds)
         return _Bounds(growth_pieces(self.costs, cost, self.facts, known))

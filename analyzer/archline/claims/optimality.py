@@ -147,7 +147,6 @@ class _Search:
             yield from self._by_alternatives()
 
     def _by_orders(self) -> Iterator[OptimalityRegime]:
-        """Yield the regimes of the growth by the recurrence of io."""
         growths = growth_of_recurrence(self.cost, self.facts)
         if isinstance(growths, str):
             yield OptimalityRegime("", None, growths)
@@ -189,7 +188,6 @@ class _Search:
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in needs)
 
     def _upper(self, alternative: Bound) -> s.Expr:
-        """Return an expression for the growth of a bound by cache."""
         smooth = alternative.smooth()
         facts = self.scope.facts
         return at_most(self.costs, alternative.value if smooth is None else facts.simplify(smooth[1]), facts)

@@ -104,7 +104,6 @@ class _DerivedBound:
 
     @staticmethod
     def of(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _DerivedBound:
-        """Derive the growth of the bound for any schedule of a cost."""
         assert cost.orderless is not None
         sizes = module.signatures[algorithm].size_names
         scope = declared_scope(module, algorithm)

@@ -80,7 +80,6 @@ def execute(options: argparse.Namespace) -> str:
 
 
 def _make_page(options: argparse.Namespace, subjects: list[Algorithm]) -> str:
-    """Make the page about some algorithms. Raises ArchlineError."""
     reports = [subject.cost(problem=options.problem) for subject in subjects]
     for report in reports:
         if options.procs is not None and report.on_grid:

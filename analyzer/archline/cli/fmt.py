@@ -50,7 +50,6 @@ def execute(options: argparse.Namespace) -> int:
 
 
 def _read(name: str) -> Source:
-    """Read a program, `-` from standard input. Raises ArchlineError."""
     from archline.language.source import read_source
 
     if os.path.isdir(name):
@@ -81,7 +80,6 @@ def _report(
 
 
 def _difference(source: Source, text: str) -> str:
-    """Return the unified diff from a program to its formatted text."""
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     lines = difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -273,7 +273,6 @@ class _PairwiseComparison:
         return add_processors(given, self.subjects, self.settings.option)
 
     def _compare_at(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
-        """Compare the subjects i and j at a point of the sweep on a machine."""
         pair = (self.names[i], self.names[j])
         first, second = (self._find_estimate(index, machine, size) for index in (i, j))
         at = {name: value for name, (value, _) in self._find_given_sizes(size).items()}
@@ -366,7 +365,6 @@ class _PairwiseComparison:
         return frozenset({self.by} & METRICS.keys())
 
     def _estimate_run(self, index: int, machine: int, ran: ExecutedRun) -> Estimate:
-        """Estimate a subject on a machine from the counts of a run."""
         chosen = self.subjects[index]
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self._make_run_settings(machine), measured=True)

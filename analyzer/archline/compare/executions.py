@@ -107,7 +107,6 @@ def _share_data(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, 
 
 
 def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> ExecutedRun:
-    """Run an algorithm on arguments, with the cache that the settings and the point give."""
     cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
     used = replace(settings, chosen_cache=picked)

@@ -235,7 +235,6 @@ class CostOrder:
         return values if values is None or side == "O" else values[::-1]
 
     def _has_runs(self, point: Point) -> bool:
-        """Test whether a run of each algorithm may end at a point."""
         try:
             return all(amount.has_runs(amount.at(point)) for amount in self.amounts.values())
         except EvaluationError:

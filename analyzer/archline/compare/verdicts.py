@@ -87,7 +87,6 @@ def _find_parts(estimate: Estimate, by: str) -> Mapping[str, Interval]:
 
 
 def _find_differences(first: Estimate, second: Estimate, by: str) -> dict[str, Interval]:
-    """Return the difference of each part, the first estimate's less the second's."""
     left, right = _find_parts(first, by), _find_parts(second, by)
     zero = Interval.of(0)
     return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}

@@ -53,7 +53,7 @@ def _is_rounded_power(expr: s.Node) -> bool:
 
 
 def _read(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
-    """Return such expressions without the treatment of rounded powers; they are cached in the facts."""
+    """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`."""
     low, high = ends
     cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_read, {}))
     if (key := (costs.parameters, ends, blocks)) not in cached:

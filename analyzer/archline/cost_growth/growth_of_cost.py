@@ -128,7 +128,7 @@ def growth_of_cost(module: Module, algorithm: s.Algorithm, costs: Costs, cost: C
 
 
 def _searched(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
-    """Derive the growth of a cost, from the cheapest source that gives a Theta class on."""
+    """Derive the growth of a cost from its own bounds; from further sources if that is not a Theta class."""
     growth = _own_growth(module, algorithm, costs, cost)
     if growth.under or growth.known:
         return growth

@@ -48,7 +48,6 @@ def by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Seque
 
 
 def _by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth) -> BySolving:
-    """Solve a recurrence in one size, from above and from below."""
     most, least = OneSidedRecurrence(recurrence, True, added), OneSidedRecurrence(recurrence, False, added)
     try:
         above = most.problem()

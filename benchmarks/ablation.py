@@ -24,7 +24,7 @@ from unittest.mock import patch
 from common import ROOT, machine, parsed
 
 from archline.analysis.cache import analyse as derive
-from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.analyse import derive_io_cost
 from archline.analysis.cache.residency import single
 from archline.analysis.cache.upper import allocation as clusters
 from archline.analysis.cache.upper.allocation import AllocationPlanner
@@ -35,7 +35,7 @@ from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.loader import load_path
 
 SIZES = (40, 41, 32, 36)
@@ -97,7 +97,7 @@ class Kernel:
     def bounds(self) -> Bounds:
         """The upper bound for each number of lines, of a new derivation."""
         module = load_path(self.path)
-        cost = io_cost(module, module.algorithms[self.name])
+        cost = derive_io_cost(module, module.algorithms[self.name])
         found: dict[int, Fraction] = {}
         for lines in CAPACITIES if cost.upper is not None else ():
             try:
@@ -115,7 +115,7 @@ def kernels(only: str, every: int) -> Iterator[Kernel]:
         for each in module.algorithms.values() if only in str(path) else ():
             names = module.signatures[each].size_names
             sizes = next((sizes for size in SIZES if _allowed(each.where, sizes := dict.fromkeys(names, size))), None)
-            if sizes is not None and not each.grid and not is_recursive(module, each):
+            if sizes is not None and not each.grid and not has_recursion(module, each):
                 found.append(Kernel(path, each.name, sizes))
     yield from found[::every]
 

@@ -25,7 +25,7 @@ from common import ROOT, machine, parsed, times
 from archline.analysis.analyse import derive
 from archline.api.algorithms import Algorithm, algorithm
 from archline.cli.main import collect_seldom
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.loader import load_path
 
 WARM_TARGET, HELP_TARGET, COST_TARGET, KEPT_TARGET, GRID_TARGET = 0.010, 0.1, 0.4, 0.15, 2
@@ -38,7 +38,7 @@ def library() -> dict[str, Algorithm]:
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         name = ".".join(path.relative_to(ROOT / "stdlib").with_suffix("").parts)
-        plain = (each for each in module.algorithms.values() if not is_recursive(module, each))
+        plain = (each for each in module.algorithms.values() if not has_recursion(module, each))
         found |= {f"{name}::{each.name}": Algorithm(module, each) for each in plain}
     return found
 

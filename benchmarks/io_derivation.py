@@ -19,13 +19,13 @@ from pathlib import Path
 
 from common import ROOT, machine, parsed
 
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cost import enclose_cost
 from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.ir.declarations import declared_scope
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.loader import load_path
 
 LINES = 64
@@ -37,7 +37,7 @@ def algorithms() -> Iterator[tuple[str, Path, str]]:
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         for each in module.algorithms.values():
-            yield "recursion" if is_recursive(module, each) else "loops", path, each.name
+            yield "recursion" if has_recursion(module, each) else "loops", path, each.name
 
 
 def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:
@@ -46,9 +46,9 @@ def seconds(path: Path, name: str, repeat: int) -> tuple[float, float]:
     for _ in range(repeat):
         module = load_path(path)
         algorithm = module.algorithms[name]
-        *_, point = {"L": 1}, *sample_sizes(algorithm, declared_scope(module, algorithm))
+        *_, point = {"L": 1}, *choose_sample_points(algorithm, declared_scope(module, algorithm))
         start = time.process_time()
-        cost = io_cost(module, algorithm)
+        cost = derive_io_cost(module, algorithm)
         derived.append(time.process_time() - start)
         with suppress(EvaluationError):
             enclose_cost(cost, {**point, "Z": LINES * point["L"]})

@@ -16,14 +16,14 @@ from common import parsed
 from derivation import library
 
 import archline as al
-from archline.analysis.cache.lru.client import LruUnavailable, lru_counts
+from archline.analysis.cache.lru.client import LruUnavailable, derive_lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts
 
 
 def gemm() -> None:
     algorithm = al.load("polybench.gemm")["gemm"]
     start = time.perf_counter()
-    counts = lru_counts(algorithm.module, algorithm.node, {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
+    counts = derive_lru_counts(algorithm.module, algorithm.node, {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
     spent = time.perf_counter() - start
     assert isinstance(counts, LruCounts)
     curve = counts.at({})
@@ -38,7 +38,7 @@ def kernels(line: int, limit: float, only: str) -> None:
         if only not in target:
             continue
         start = time.perf_counter()
-        found = lru_counts(each.module, each.node, {"L": line}, limit)
+        found = derive_lru_counts(each.module, each.node, {"L": line}, limit)
         spent = time.perf_counter() - start
         if not isinstance(found, LruUnavailable):
             rows = len(found.settled) + len(found.ranged)

@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from common import ROOT
 
-from archline.papers.recipes import INPUTS
+from archline.papers.recipes import RECIPE_INPUTS
 from archline.papers.rows import read_paper
 
 MISREAD = 0.25
@@ -96,7 +96,7 @@ def main() -> int:
     texts = [plain(path.read_text(encoding="utf-8")) for path in sorted(options.folder.glob("*.txt"))]
     absent = 0
     for name in options.papers:
-        rows = read_paper(name, INPUTS).rows
+        rows = read_paper(name, RECIPE_INPUTS).rows
         quotes = dict.fromkeys((row.place, row.quote) for row in rows if row.quote)
         lost = {each: near for each in quotes if None not in (near := [missing(each[1], text) for text in texts])}
         absent += len(lost)

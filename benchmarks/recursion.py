@@ -14,12 +14,12 @@ from typing import Any
 
 from common import machine, parsed, times
 
-from archline.analysis.analyse import derive, forget
+from archline.analysis.analyse import clear_cost_caches, derive
 from archline.api.algorithms import Algorithm, algorithm
 from archline.claims.decide import decide_claims
 from archline.cli.main import collect_seldom
-from archline.language.call_graph import find_component
-from archline.language.loader import load_target, stdlib_modules
+from archline.language.call_graph import find_recursive_component
+from archline.language.loader import list_stdlib_modules, load_target
 
 TARGET = 0.3
 CUBES = "dense.matmul::matmul_co"
@@ -35,15 +35,17 @@ SHOWN = (
 def library() -> list[str]:
     """The recursive algorithms of the standard library."""
     found = []
-    for name in stdlib_modules():
+    for name in list_stdlib_modules():
         module, _ = load_target(name)
-        found += [f"{name}::{each.name}" for each in module.algorithms.values() if find_component(module, each)]
+        found += [
+            f"{name}::{each.name}" for each in module.algorithms.values() if find_recursive_component(module, each)
+        ]
     return found
 
 
 def whole(subject: Algorithm) -> Any:
     """Flops, work and span derived anew, and the verdicts on what is ensured of them."""
-    forget()
+    clear_cost_caches()
     return decide_claims(subject.module, subject.node, derive(subject.module, subject.node))
 
 

@@ -75,13 +75,13 @@ class Recorder:
         self._messages: dict[int, tuple[int, Any]] = {}
         self._begun: dict[int, str] = {}
 
-    def simulate(self, processors: Sequence[simulated.Running], links: Any, places: Any) -> list[Any]:
-        with patch.object(simulated, "begin", self._begin), patch.object(simulated, "end", self._end):
+    def simulate(self, processors: Sequence[simulated.RunningProcessor], links: Any, places: Any) -> list[Any]:
+        with patch.object(simulated, "begin", self._begin), patch.object(simulated, "end", self._format_range_end):
             results = simulated.simulate(processors, links, places)
         self.lines += [f"{each.rank} {self._computed(each)} -1 0 -1 -1 -1" for each in processors]
         return results
 
-    def _begin(self, running: simulated.Running, step: Any, links: Any) -> Any:
+    def _begin(self, running: simulated.RunningProcessor, step: Any, links: Any) -> Any:
         letter, sent = BEGIN(running, step, links)
         line = f"{running.rank} {self._computed(running)}"
         if _counts(running.rank, step.to, step.payload):
@@ -92,13 +92,13 @@ class Recorder:
         self._begun[running.rank] = line
         return letter, sent
 
-    def _end(self, running: simulated.Running, step: Any, letter: Any, *others: Any) -> Any:
+    def _format_range_end(self, running: simulated.RunningProcessor, step: Any, letter: Any, *others: Any) -> Any:
         received = letter is not None and _counts(running.rank, step.source, letter[0])
         source = f"{step.source} {self._messages[id(letter)][0]}" if received else "-1 -1"
         self.lines.append(f"{self._begun[running.rank]} {source}")
         return END(running, step, letter, *others)
 
-    def _computed(self, running: simulated.Running) -> int:
+    def _computed(self, running: simulated.RunningProcessor) -> int:
         flops = running.done()[0]
         before, self.flops[running.rank] = self.flops.get(running.rank, 0), flops
         return flops - before

@@ -116,7 +116,7 @@ class Examination:
 
     def small(self, row: str, subject: Subject, count: int = COUNT) -> None:
         """Points at drawn sizes."""
-        self._note(row, subject, subject.points(subject.draw(self._source), self._source, count))
+        self._record_problem(row, subject, subject.points(subject.draw(self._source), self._source, count))
 
     def growing(self, row: str, subject: Subject, most: int) -> None:
         """Points at sizes that double, as long as runs are expected to have no more accesses than allowed."""
@@ -131,7 +131,7 @@ class Examination:
                 way = False if spent * growth <= SHORT else None
                 accesses = subject.trace(arguments, 16, way)[1].accesses
                 points = subject.points(arguments, self._source, COUNT, way)
-                self._note(row, subject, points)
+                self._record_problem(row, subject, points)
             except (ArchlineError, ValueError, AssertionError, ZeroDivisionError):
                 # Some sizes belong together, and do not when doubled.
                 return
@@ -142,7 +142,7 @@ class Examination:
             growth = max(2, -(-accesses // spent)) if spent > 1 else 8
             spent = accesses
 
-    def _note(self, row: str, subject: Subject, points: Iterator[Point]) -> None:
+    def _record_problem(self, row: str, subject: Subject, points: Iterator[Point]) -> None:
         for point in points:
             self.rows[row].points.append(point)
             if not point.holds:

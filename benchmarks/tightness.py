@@ -33,7 +33,7 @@ from archline.cli.main import collect_seldom
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.loader import load_path, load_text
 from archline.language.model import Module
 
@@ -120,7 +120,7 @@ def library() -> Iterator[tuple[str, Module, s.Algorithm]]:
     for path in sorted((ROOT / "stdlib").rglob("*.algo")):
         module = load_path(path)
         for algorithm in module.algorithms.values():
-            if is_recursive(module, algorithm):
+            if has_recursion(module, algorithm):
                 yield algorithm.name, module, algorithm
 
 

@@ -14,17 +14,17 @@ from typing import Any
 import archline
 from archline.algebra.printing import to_text
 from archline.analysis.analyse import derive
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.segments import segment_lower_bound
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.lower.segments import derive_segment_bound
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.claims.decide import decide_claims
 from archline.cli.main import main
-from archline.cost_growth.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.ir.lower import Lowering
 from archline.ir.tree import Access, Loop
 from archline.language.loader import load_target
-from archline.report.cost_view import page_view
-from archline.report.costs.page import document
+from archline.report.cost_view import build_page_view
+from archline.report.costs.page import make_page
 from archline.report.documents import text
 
 PACKAGE = Path(archline.__file__).parent
@@ -55,15 +55,15 @@ STEPS: dict[Callable[..., Any], Callable[[Any], list[str]]] = {
     load_target: lambda pair: [f"a module of {len(pair[0].algorithms)} algorithms, the tree of `{pair[1].name}`"],
     derive: lambda costs: [f"Costs: {cost.metric} {to_text(cost.lower)}, {cost.status}" for cost in costs],
     Lowering.trace: lambda pair: [f"loop tree: {format_tree(pair[1])}"],
-    segment_lower_bound: lambda bound: [f"lower bound: the first touch of {to_text(bound.first_touch_bound)} lines"],
+    derive_segment_bound: lambda bound: [f"lower bound: the first touch of {to_text(bound.first_touch_bound)} lines"],
     AllocationPlanner.plans: lambda plans: [
         f"{len(plans)} allocation plans, of which those that are best in some cache are kept"
     ],
-    io_cost: lambda cost: ["Cost of io, upper bounds:", *map(format_bound, cost.by_cache)],
-    growth_of_cost: lambda growth: [f"CostGrowth: {growth.text}"],
+    derive_io_cost: lambda cost: ["Cost of io, upper bounds:", *map(format_bound, cost.by_cache)],
+    derive_cost_growth: lambda growth: [f"CostGrowth: {growth.text}"],
     decide_claims: lambda verdicts: [f"verdicts: {', '.join(verdict.outcome for verdict in verdicts)}"],
-    page_view: lambda view: [f"CostView with rows for {', '.join(row.metric for row in view.rows)}"],
-    document: lambda page: [f"Document `{page.title}`"],
+    build_page_view: lambda view: [f"CostView with rows for {', '.join(row.metric for row in view.rows)}"],
+    make_page: lambda page: [f"Document `{page.title}`"],
     text: lambda page: [f"a page of {len(page.splitlines())} lines"],
 }
 """The functions that are followed, each with what is said of its result."""

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import Phase, settings
 
 from archline.api import result_cache
-from archline.cli.main import collect_seldom, with_room
+from archline.cli.main import call_in_large_stack_chunk, collect_seldom
 from effort import EFFORT, drawn
 from shared import share
 
@@ -53,7 +53,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
     """Run a test as commands run, where calls do not go to the system for memory."""
     function = pyfuncitem.obj
-    pyfuncitem.obj = partial(with_room, function)
+    pyfuncitem.obj = partial(call_in_large_stack_chunk, function)
     try:
         return (yield)
     finally:

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import Any
 
 
-def calls(package: str, home: str) -> None:
+def make_callable(package: str, home: str) -> None:
     """Make a package callable, as the function of its own last name in the module `home`.
 
     `help` and `inspect.signature` show the function, whose module is imported when it is first used.

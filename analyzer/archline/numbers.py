@@ -12,7 +12,7 @@ __all__ = [
     "arb",
     "arb_poly",
     "ctx",
-    "exact",
+    "factor_into_primes",
     "fmpq",
     "fmpq_mat",
     "fmpq_mpoly",
@@ -20,22 +20,22 @@ __all__ = [
     "fmpq_poly",
     "fmpz",
     "fmpz_poly",
-    "percent",
-    "point_text",
-    "primes",
-    "ratio",
-    "readable",
-    "short",
+    "format_exact",
+    "format_percent",
+    "format_point",
+    "format_ratio",
+    "format_readable",
+    "format_short",
 ]  # fmt: skip
 SHOWN_DIGITS = 60
 
 
-def primes(number: fmpz | int) -> list[tuple[int, int]]:
+def factor_into_primes(number: fmpz | int) -> list[tuple[int, int]]:
     """Return the prime factors of a positive integer with their multiplicities, smallest first."""
     return [(int(prime), int(count)) for prime, count in fmpz(number).factor()]
 
 
-def exact(value: int | Fraction) -> str:
+def format_exact(value: int | Fraction) -> str:
     """Write a number with all its digits: `1024`, `7/2`."""
     # flint writes numbers of any length in good time; Python's own conversion is quadratic, and limited.
     number = Fraction(value)
@@ -43,12 +43,12 @@ def exact(value: int | Fraction) -> str:
     return top if number.denominator == 1 else f"{top}/{fmpz(number.denominator).str(condense=0)}"
 
 
-def readable(value: int | Fraction) -> str:
+def format_readable(value: int | Fraction) -> str:
     """Write a long integer by its leading digits and their number, others in full; fractions with nine digits."""
-    return _short(exact(value)) if value == int(value) else digits(Fraction(value))
+    return _shorten_digits(format_exact(value)) if value == int(value) else format_nine_digits(Fraction(value))
 
 
-def ratio(value: Fraction | float) -> str:
+def format_ratio(value: Fraction | float) -> str:
     """Write a ratio rounded up to two digits after the point, or to as many as distinguish it from 1."""
     if not value < 10**6:
         return f"{float(value):.3g}"
@@ -56,7 +56,7 @@ def ratio(value: Fraction | float) -> str:
     return f"{float(Fraction(ceil(Fraction(value) * 10**digits), 10**digits)):.{digits}f}"
 
 
-def short(value: Fraction) -> str:
+def format_short(value: Fraction) -> str:
     """Write a number of any magnitude with four digits: `0.3333`, `2.5`, `1.234e+9000`."""
     try:
         return f"{float(value):.4g}"
@@ -64,14 +64,14 @@ def short(value: Fraction) -> str:
         return str(arb(fmpq(value.numerator, value.denominator)).str(4, radius=False))
 
 
-def significant(value: float, count: int) -> str:
+def format_significant(value: float, count: int) -> str:
     """Write a number with `count` significant digits, without exponent below a million: `11.9`, `4090`, `3.4e+38`."""
     if not 10**count <= value < 10**6:
         return f"{value:.{count}g}"
     return str(round(value, count - 1 - floor(log10(value)))).removesuffix(".0")
 
 
-def digits(value: Fraction) -> str:
+def format_nine_digits(value: Fraction) -> str:
     """Write a short integer exactly, other numbers with nine digits, also those beyond floating point."""
     if value.denominator == 1 and abs(value) < 10**15:
         return str(value)
@@ -82,7 +82,7 @@ def digits(value: Fraction) -> str:
         return f"{'-' if value < 0 else ''}{float(abs(value) / 10**exponent):.9g}e+{exponent}"
 
 
-def _short(digits: str) -> str:
+def _shorten_digits(digits: str) -> str:
     if len(digits) <= SHOWN_DIGITS:
         return digits
     sign = "-" if digits.startswith("-") else ""
@@ -90,11 +90,11 @@ def _short(digits: str) -> str:
     return f"{sign}{digits[:20]}... ({len(digits)} digits)"
 
 
-def point_text(point: Mapping[str, int | Fraction] | None) -> str:
+def format_point(point: Mapping[str, int | Fraction] | None) -> str:
     """Write sizes with their values: `n = 64, m = 2`."""
-    return ", ".join(f"{name} = {readable(value)}" for name, value in (point or {}).items())
+    return ", ".join(f"{name} = {format_readable(value)}" for name, value in (point or {}).items())
 
 
-def percent(value: Fraction) -> str:
+def format_percent(value: Fraction) -> str:
     """Write a share as a percentage: `2%`, `0.5%`."""
     return f"{float(value * 100):g}%"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from archline.report.view import Contract
 
 
-PROJECT = pytest.StashKey["Configuration"]()
+PROJECT_KEY = pytest.StashKey["Configuration"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -35,31 +35,31 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> AlgoFile |
     """Collect a program, unless the project's configuration excludes it."""
     if file_path.suffix != ".algo":
         return None
-    if _project(parent.config).excludes(file_path) and file_path not in _asked_paths(parent.config):
+    if _read_project(parent.config).excludes(file_path) and file_path not in _find_requested_paths(parent.config):
         return None
     collected: AlgoFile = AlgoFile.from_parent(parent, path=file_path)
     return collected
 
 
-def _project(config: pytest.Config) -> Configuration:
+def _read_project(config: pytest.Config) -> Configuration:
     """Read the project's configuration, once for each run of pytest."""
-    from archline.api.configuration import read
+    from archline.api.configuration import read_configuration
     from archline.language.diagnostics import ArchlineError
 
-    if PROJECT not in config.stash:
+    if PROJECT_KEY not in config.stash:
         try:
-            config.stash[PROJECT] = read()
+            config.stash[PROJECT_KEY] = read_configuration()
         except ArchlineError as problem:
             raise pytest.UsageError(str(problem)) from None
-    return config.stash[PROJECT]
+    return config.stash[PROJECT_KEY]
 
 
-def _asked_paths(config: pytest.Config) -> set[Path]:
+def _find_requested_paths(config: pytest.Config) -> set[Path]:
     """Return the paths that the command line names."""
     return {config.invocation_params.dir / argument.partition("::")[0] for argument in config.args}
 
 
-class NotHeldError(Exception):
+class ClaimFailureError(Exception):
     """A claim fails, or is not decided under `--archline-strict`; the message is shown as the failure."""
 
 
@@ -82,15 +82,15 @@ class AlgoFile(pytest.File):
                 yield AlgorithmNode.from_parent(self, name=item.name, node=item)
             elif isinstance(item, s.Claim):
                 yield ClaimItem.from_parent(self, name=format_claim(item), line=item.span.line)
-        if _project(self.config).baseline:
+        if _read_project(self.config).baseline:
             yield BaselineItem.from_parent(self, name="baseline", line=1)
 
     @cached_property
     def report(self) -> CheckReport:
         """The findings about the claims, and about the costs compared with the baseline. Raises ArchlineError."""
-        from archline.api.baselines import compared_with
+        from archline.api.baselines import compare_with_baseline
         from archline.api.changes import Terms
-        from archline.api.checks import Task, outcomes
+        from archline.api.checks import Task, check_tasks
         from archline.costs.rules import DEFECT
         from archline.costs.sizes import parse_share
         from archline.language.diagnostics import ArchlineError
@@ -98,15 +98,15 @@ class AlgoFile(pytest.File):
         from archline.report.findings import CheckReport
         from archline.report.view import CheckView
 
-        project = _project(self.config)
-        (view,) = outcomes([Task(str(self.path), project.facts or None)], 1)
+        project = _read_project(self.config)
+        (view,) = check_tasks([Task(str(self.path), project.facts or None)], 1)
         if not isinstance(view, CheckView):
             raise ArchlineError(list(map(project.placed, view)))
         if errors := [problem for problem in view.errors if problem.rule != DEFECT]:
             # An algorithm without claims has no test that could show its error.
             raise ArchlineError(list(map(project.placed, errors)))
         terms, path = Terms(parse_share(project.tolerance or "0"), where=project.facts), os.path.relpath(self.path)
-        changes, taken = compared_with(project.baseline, [path], terms, 1) if project.baseline else ((), ())
+        changes, taken = compare_with_baseline(project.baseline, [path], terms, 1) if project.baseline else ((), ())
         report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
         return replace(report, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
 
@@ -114,7 +114,7 @@ class AlgoFile(pytest.File):
         """Return the decided claim, the code of its finding, and whether that is ignored. Raises ArchlineError."""
         claim = next((entry for entry in self.report.all if (entry.text, entry.place.line) == (text, line)), None)
         if claim is None:
-            raise NotHeldError(f"AL999: defect in archline: run `archline check {self.path}` for details")
+            raise ClaimFailureError(f"AL999: defect in archline: run `archline check {self.path}` for details")
         return claim, *self.report.of(claim)
 
 
@@ -142,25 +142,25 @@ class ClaimItem(pytest.Item):
 
     def runtest(self) -> None:
         """Fail if the claim fails; skip the test if it is not decided or ignored. Raises ArchlineError."""
-        from archline.report.findings import reasons
+        from archline.report.findings import list_reasons
 
         program = self.getparent(AlgoFile)
         assert program is not None
         claim, code, ignored = program.contract(self.name, self._line)
         if not code:
             return
-        text = "\n".join([f"{claim.place}: {claim.outcome}: {claim.text}  [{code}]", *reasons(claim)])
+        text = "\n".join([f"{claim.place}: {claim.outcome}: {claim.text}  [{code}]", *list_reasons(claim)])
         if ignored:
             pytest.skip(f"{code} is ignored")
         if claim.outcome != "fails" and not self.config.getoption("archline_strict"):
             pytest.skip(text)
-        raise NotHeldError(text)
+        raise ClaimFailureError(text)
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Return archline's message alone for its own errors, without a traceback."""
         from archline.language.diagnostics import ArchlineError
 
-        if isinstance(excinfo.value, (NotHeldError, ArchlineError)):
+        if isinstance(excinfo.value, (ClaimFailureError, ArchlineError)):
             return str(excinfo.value)
         return super().repr_failure(excinfo, style)
 
@@ -180,4 +180,6 @@ class BaselineItem(ClaimItem):
         program = self.getparent(AlgoFile)
         assert program is not None
         if changes := [change for change in program.report.failing if change.code in (GREW.code, BECAME_UNKNOWN.code)]:
-            raise NotHeldError("\n".join(f"{change.place}: {change.message}  [{change.code}]" for change in changes))
+            raise ClaimFailureError(
+                "\n".join(f"{change.place}: {change.message}  [{change.code}]" for change in changes)
+            )

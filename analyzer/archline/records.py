@@ -29,16 +29,16 @@ def record(cls: Any = None, *, eq: bool = True, slots: bool = False) -> Any:
     def decorate(cls: type[T]) -> type[T]:
         cls = dataclass(repr=False, eq=False, slots=slots)(cls)
         if "__repr__" not in cls.__dict__:
-            cls.__repr__ = _shown  # type: ignore[method-assign]
+            cls.__repr__ = _format_record  # type: ignore[method-assign]
         if eq:
             names = [declared.name for declared in fields(cls) if declared.compare]  # type: ignore[arg-type]
-            _compare(cls, attrgetter(*names) if names else lambda _: ())
+            _add_equality(cls, attrgetter(*names) if names else lambda _: ())
         return cls
 
     return decorate if cls is None else decorate(cls)
 
 
-def _compare(cls: type[Any], values: Callable[[Any], Any]) -> None:
+def _add_equality(cls: type[Any], values: Callable[[Any], Any]) -> None:
     """Add equality and a hash by `values` of an object, unless the class has its own."""
 
     def equal(self: Any, other: object) -> bool:
@@ -53,7 +53,7 @@ def _compare(cls: type[Any], values: Callable[[Any], Any]) -> None:
             setattr(cls, name, method)
 
 
-def _shown(self: Any) -> str:
+def _format_record(self: Any) -> str:
     parts = (f"{declared.name}={getattr(self, declared.name)!r}" for declared in fields(self) if declared.repr)
     return f"{type(self).__qualname__}({', '.join(parts)})"
 

@@ -7,13 +7,13 @@ from pathlib import Path
 PACKAGE = Path(__file__).resolve().parent
 
 
-def resource(folder: str) -> Path:
+def find_resource(folder: str) -> Path:
     """Return the path of ``grammar``, ``stdlib``, ``machines``, ``papers`` or ``bounds``, installed or a checkout's."""
     installed = PACKAGE / "_data" / folder
     return installed if installed.is_dir() else PACKAGE.parents[1] / folder
 
 
-def cache_folder() -> Path:
+def find_cache_folder() -> Path:
     """Return the folder in the user's cache, which may not exist. Raises RuntimeError without a home folder."""
     variables = ("XDG_CACHE_HOME", "LOCALAPPDATA") if sys.platform == "win32" else ("XDG_CACHE_HOME",)
     root = next((folder for name in variables if (folder := os.environ.get(name))), None)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from archline.analysis.analyse import derive
 from archline.claims.decide import decide_claims
-from archline.cost_growth.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.expr.text import format_conjunction
@@ -132,7 +132,7 @@ def test_remainders_by_several_numbers_are_counted_by_classes() -> None:
     # Classes of i modulo 6, below n and below m/2: a sum of counts, without products of them.
     assert flops is not None
     assert all(sum(power for _, power in each) <= 1 for each in flops.terms)
-    assert str(growth_of_cost(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
+    assert str(derive_cost_growth(module, algorithm, costs, costs["flops"]).text) == "Theta(n)"
     for n, m in product((1, 2, 7, 12, 29), (1, 3, 8, 20, 90)):
         run = execute(
             module, algorithm, generate_arguments(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False
@@ -161,7 +161,7 @@ def test_growth_is_that_of_each_case() -> None:
         ("otherwise", "n"),
     ]
     found = [(str(each.text).partition(" where")[0], format_conjunction(each.where)) for each in
-             growth_of_cost(module, algorithm, costs, flops).orders]  # fmt: skip
+             derive_cost_growth(module, algorithm, costs, flops).orders]  # fmt: skip
     assert found == [("Theta(n^2)", "n > 2*m"), ("Theta(n*m)", "m < n and n <= 2*m"), ("Theta(n)", "m >= n")]
 
 

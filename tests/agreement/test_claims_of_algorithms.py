@@ -10,7 +10,7 @@ from functools import cache
 import pytest
 
 import archline as al
-from archline.api.claims import claims
+from archline.api.claims import decide_file_claims
 from archline.execution.results import Cache
 from archline.expr.intervals import Interval
 from archline.expr.tree import rewrite_parts
@@ -83,7 +83,7 @@ LARGEST = {"P": 9, "Z": 200, "L": 8, "g": 4, "h": 4, "c": 3, "nz": 60}
 def _decided(lines: str) -> list[tuple[s.Claim, Contract]]:
     module = load_text(USED + lines)
     found = [each for each in module.program.items if isinstance(each, s.Claim)]
-    return list(zip(found, claims(module), strict=True))
+    return list(zip(found, decide_file_claims(module), strict=True))
 
 
 def _one(lines: str, index: int) -> tuple[s.Claim, Contract]:

@@ -43,7 +43,7 @@ class Drawn:
         self.processors = draw(st.integers(1, 17))
         self.words = draw(st.integers(0, 20))
         self.root = draw(st.integers(0, self.processors - 1))
-        self.operator = draw(st.sampled_from(sorted(OPERATORS)))
+        self.resolve_operator = draw(st.sampled_from(sorted(OPERATORS)))
         self.dtype = draw(st.sampled_from([np.float64, np.int64]))
         self.random = np.random.default_rng(draw(st.integers(0, 1 << 16)))
         self.run = partial(run, processors=self.processors, compiled=draw(st.sampled_from([False, False, True])))
@@ -109,23 +109,23 @@ def test_broadcast_in_segments(case: Drawn, segments: int) -> None:
 @each("reduce")
 def test_reduce(name: str, case: Drawn) -> None:
     x = case.buffers(case.words)
-    made = case.run(name, x=x, root=case.root, op=case.operator).outputs["x"]
-    np.testing.assert_array_equal(made[case.root], OPERATORS[case.operator].reduce(x, axis=0))
+    made = case.run(name, x=x, root=case.root, op=case.resolve_operator).outputs["x"]
+    np.testing.assert_array_equal(made[case.root], OPERATORS[case.resolve_operator].reduce(x, axis=0))
 
 
 @each("allreduce")
 def test_allreduce(name: str, case: Drawn) -> None:
     x = case.buffers(case.words)
-    made = case.run(name, x=x, op=case.operator).outputs["x"]
-    wanted = OPERATORS[case.operator].reduce(x, axis=0)
+    made = case.run(name, x=x, op=case.resolve_operator).outputs["x"]
+    wanted = OPERATORS[case.resolve_operator].reduce(x, axis=0)
     np.testing.assert_array_equal(made, np.tile(wanted, (case.processors, 1)))
 
 
 @each("scan")
 def test_scan(name: str, case: Drawn) -> None:
     x = case.buffers(case.words)
-    made = case.run(name, x=x, op=case.operator).outputs["x"]
-    np.testing.assert_array_equal(made, OPERATORS[case.operator].accumulate(x, axis=0))
+    made = case.run(name, x=x, op=case.resolve_operator).outputs["x"]
+    np.testing.assert_array_equal(made, OPERATORS[case.resolve_operator].accumulate(x, axis=0))
 
 
 @each("gather")
@@ -153,8 +153,8 @@ def test_allgather(name: str, case: Drawn) -> None:
 @each("reduce_scatter")
 def test_reduce_scatter(name: str, case: Drawn) -> None:
     x, y = case.buffers(case.processors * case.words), case.blank(case.words)
-    made = case.run(name, x=x, y=y, op=case.operator).outputs["y"]
-    np.testing.assert_array_equal(made, OPERATORS[case.operator].reduce(x, axis=0).reshape(y.shape))
+    made = case.run(name, x=x, y=y, op=case.resolve_operator).outputs["y"]
+    np.testing.assert_array_equal(made, OPERATORS[case.resolve_operator].reduce(x, axis=0).reshape(y.shape))
 
 
 @each("alltoall")
@@ -199,8 +199,8 @@ def test_allgather_of_unequal_pieces(name: str, case: Drawn) -> None:
 def test_reduce_scatter_of_unequal_pieces(name: str, case: Drawn) -> None:
     counts, known, pieces = case.counts()
     x, y = case.buffers(counts.sum() + 3), case.blank(5)
-    made = case.run(name, x=x, cnt=known, y=y, op=case.operator).outputs["y"]
-    wanted = OPERATORS[case.operator].reduce(x, axis=0)
+    made = case.run(name, x=x, cnt=known, y=y, op=case.resolve_operator).outputs["y"]
+    wanted = OPERATORS[case.resolve_operator].reduce(x, axis=0)
     for own, piece, count in zip(made, pieces, counts, strict=True):
         np.testing.assert_array_equal(own[:count], wanted[piece])
 

@@ -13,11 +13,11 @@ from archline.analysis.metrics.derivation import Derivation
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.loader import load_text
 from archline.language.model import Module
 from archline.recurrences.evaluate import ValueTable
-from archline.recurrences.model import SizeFunction, System
+from archline.recurrences.model import RecurrenceSystem, SizeFunction
 from effort import drawn
 from programs.choice import Chooser, Drawn, Seeded
 from recursive_programs import KINDS, RecursiveProgram, recursive_program_from_seed, recursive_programs
@@ -35,15 +35,17 @@ def recurrences(module: Module, algorithm: s.Algorithm) -> dict[str, Recurrence]
     """By metric, the count that the extracted equations give; none of what the data decides."""
     recursions = Derivation(module, coarse=False).recursions
     extracted = {
-        each: recursions.extract_systems(each) for each in module.algorithms.values() if find_component(module, each)
+        each: recursions.extract_systems(each)
+        for each in module.algorithms.values()
+        if find_recursive_component(module, each)
     }
     found: dict[str, Recurrence] = {}
     for metric, system in extracted[algorithm].systems.items():
-        if isinstance(system, System) and system.exact:
+        if isinstance(system, RecurrenceSystem) and system.exact:
             functions: dict[str, SizeFunction] = {}
             for each in extracted.values():
                 other = each.systems.get(metric)
-                functions |= other.functions if isinstance(other, System) else {}
+                functions |= other.functions if isinstance(other, RecurrenceSystem) else {}
             (name,) = system.functions
             found[metric] = _recurrence(ValueTable(functions), name, 0 if metric.startswith("flops") else 1)
     return found

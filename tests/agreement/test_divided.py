@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.analyse import derive_io_cost
 from archline.analysis.cache.data_dependent.analyse import DataDivisionBounds
 from archline.analysis.cache.data_dependent.divided import UndividedError
 from archline.analysis.cost import enclose_cost
@@ -171,7 +171,7 @@ def test_calls_that_are_too_deep_are_refused_and_count_their_accesses() -> None:
         DataDivisionBounds(module, algorithm).at({"n": 1000, "d": 10**6, "Z": 64, "L": 4})
     with pytest.raises(UndividedError):
         DataDivisionBounds(module, algorithm).at({"n": 1000, "Z": 64, "L": 4})
-    assert enclose_cost(io_cost(module, algorithm), {"n": 1000, "d": 10, "Z": 1, "L": 1}).upper <= 1023
+    assert enclose_cost(derive_io_cost(module, algorithm), {"n": 1000, "d": 10, "Z": 1, "L": 1}).upper <= 1023
 
 
 # Algorithms around recursion

@@ -16,7 +16,7 @@ from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
 from archline.analysis.metrics.relations import time_cost
 from archline.claims.decide import decide_claims
-from archline.cost_growth.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.execution.run import execute
 from archline.expr.values import evaluate_static
 from archline.language.loader import load_text
@@ -291,4 +291,4 @@ def test_costs_and_growth_are_written_in_the_length() -> None:
     for low, high in ((0, 1), (3, 40)):
         at = {"lo": low, "hi": high}
         assert evaluate_static(parse_expression(text), at) == evaluate(work.lower, at)
-    assert growth_of_cost(module, module.algorithms["main"], costs, work).text == "Theta((hi - lo)*log2(hi - lo))"
+    assert derive_cost_growth(module, module.algorithms["main"], costs, work).text == "Theta((hi - lo)*log2(hi - lo))"

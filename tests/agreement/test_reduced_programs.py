@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
 from archline.analysis.cost import Costs
-from archline.cost_growth.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.loader import load_text
@@ -83,7 +83,7 @@ def test_a_nest_counts_what_is_known_of_it(form: str, loops: str) -> None:
     assert flops.upper is not None
     assert costs.text(flops.upper) == form
     for metric in ("flops", "work"):
-        found = growth_of_cost(module, module.algorithms["f"], costs, costs[metric]).text
+        found = derive_cost_growth(module, module.algorithms["f"], costs, costs[metric]).text
         assert (found or "").startswith("Theta("), metric
 
 
@@ -125,7 +125,7 @@ def test_blocks_dealt_to_processors_in_turn_are_bounded(block: str) -> None:
     module = counting(f"for r in 0..b: | for k in {block}*r..n step {block}*b: | for i in k..min(n, k + {block}):")
     algorithm = module.algorithms["f"]
     costs = derive(module, algorithm)
-    assert block != "m" or (growth_of_cost(module, algorithm, costs, costs["work"]).text or "").endswith("Omega(b)")
+    assert block != "m" or (derive_cost_growth(module, algorithm, costs, costs["work"]).text or "").endswith("Omega(b)")
     for n, m, b in ((1, 1, 1), (2, 3, 4), (9, 5, 4), (12, 7, 3), (30, 2, 7)):
         sizes = {"n": n, "m": m, "b": b}
         run = execute(module, algorithm, generate_arguments(module, algorithm, sizes, seed=1), compiled=False)
@@ -167,7 +167,10 @@ def test_what_is_known_of_a_nest_is_derived(nest: str, metric: str, known: str) 
     costs = derive(module, algorithm)
     cost = costs[metric]
     assert cost.upper is not None
-    assert known in (costs.text(cost.upper) if cost.exact else "", growth_of_cost(module, algorithm, costs, cost).text)
+    assert known in (
+        costs.text(cost.upper) if cost.exact else "",
+        derive_cost_growth(module, algorithm, costs, cost).text,
+    )
     for n, m in ((3, 1), (4, 1), (5, 2), (8, 3), (13, 4), (16, 5), (17, 8)):
         run = execute(
             module, algorithm, generate_arguments(module, algorithm, {"n": n, "m": m}, seed=1), compiled=False

@@ -15,8 +15,8 @@ from archline.claims.decide import decide_claims
 from archline.execution.matrix_market import read_matrix
 from archline.expr.values import evaluate_fact
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
-from archline.language.loader import load_target, stdlib_modules
+from archline.language.call_graph import has_recursion
+from archline.language.loader import list_stdlib_modules, load_target
 from effort import drawn
 from recursive_programs.agreement import disagreements, executed
 from stdlib_cases import CASES, Ran, derived, execute_case, load
@@ -113,10 +113,10 @@ MATRICES = sorted((Path(__file__).parents[1] / "data" / "matrices").glob("*.mtx*
 
 def test_every_algorithm_has_a_case() -> None:
     # What runs on grids has its cases in test_distributed_algorithms and test_collectives.
-    names = [name for name in stdlib_modules() if not name.startswith("distributed.")]
+    names = [name for name in list_stdlib_modules() if not name.startswith("distributed.")]
     modules = {name: load_target(name)[0] for name in names}
     assert {*ALL} == {f"{name}::{each}" for name, module in modules.items() for each in module.algorithms}
-    assert {each for each in ALL if is_recursive(*load(each))} == RECURSIVE.keys() - HELPERS
+    assert {each for each in ALL if has_recursion(*load(each))} == RECURSIVE.keys() - HELPERS
 
 
 @pytest.mark.parametrize("path", MATRICES, ids=lambda path: path.name.partition(".")[0])

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pytest
 
 import golden_costs as golden
-from archline.language.loader import stdlib_modules
+from archline.language.loader import list_stdlib_modules
 from effort import EFFORT, long, some
 
 # The trapezoids take minutes at these points.
-MODULES = [each for each in stdlib_modules() if each != "stencil.trapezoid"]
+MODULES = [each for each in list_stdlib_modules() if each != "stencil.trapezoid"]
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, problem_tables
+from archline.claims.communication_bounds import (
+    derive_communication_bounds,
+    find_library_problem,
+    load_problem_tables,
+    parse_problem,
+)
 from effort import drawn
 
 few = st.integers(1, 4)
@@ -60,15 +65,15 @@ def sizes(draw, target: str) -> dict[str, int]:
 
 
 WITH_CONSTANTS = [
-    target for target, each in problem_tables()["algorithms"].items() if each["problem"] not in ("strassen", "lu")
+    target for target, each in load_problem_tables()["algorithms"].items() if each["problem"] not in ("strassen", "lu")
 ]
 
 
 def bounds_of(target: str):
     algorithm = al.algorithm(target)
-    solved = problem_of(algorithm.node)
+    solved = find_library_problem(algorithm.node)
     assert solved is not None
-    return algorithm, communication_bounds(algorithm.module, algorithm.node, solved)
+    return algorithm, derive_communication_bounds(algorithm.module, algorithm.node, solved)
 
 
 @pytest.mark.parametrize("target", WITH_CONSTANTS)
@@ -164,8 +169,8 @@ algorithm product(A: real[n, m], B: real[m, p], C: out real[n, p]) on grid(r: P)
 @given(st.integers(1, 400), st.integers(1, 400), st.integers(1, 400), st.integers(1, 3000))
 def test_memory_independent_bound_is_the_least_sum_of_projections(n, m, p, processors):
     algorithm = al.loads(GENERIC)["product"]
-    solved = named_problem("matmul(n, m, p)", algorithm.sizes)
-    bounds = communication_bounds(algorithm.module, algorithm.node, solved)
+    solved = parse_problem("matmul(n, m, p)", algorithm.sizes)
+    bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
     low, high = bounds.at({"n": n, "m": m, "p": p, "P": processors}, None)["memory-independent"]
     expected = least_sum(n, m, p, processors) - (n * m + m * p + n * p) / processors
     scale = n * m + m * p + n * p

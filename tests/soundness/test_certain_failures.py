@@ -8,14 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.analysis.checks.failures import endless_recursion, exceeded_bounds, misplaced_accesses
+from archline.analysis.checks.failures import find_common_failures, find_endless_recursion, find_exceeded_while_bounds
 from archline.analysis.metrics.derivation import Derivation
 from archline.api.algorithms import Algorithm
 from archline.api.modules import loads
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError, Diagnostic
-from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.language.loader import list_stdlib_modules, load_target, load_text
 from archline.recurrences.exact.base_cases import always_terminates
 from cli_support import cli
 from effort import drawn
@@ -333,7 +333,7 @@ def test_bounds_that_the_sizes_break_are_refused(body: str, sizes: str) -> None:
 def test_bounds_that_some_data_breaks_are_not(body: str) -> None:
     found = subject(WHILE.format(body))
     found.cost()
-    assert not list(exceeded_bounds(found.module, found.node))
+    assert not list(find_exceeded_while_bounds(found.module, found.node))
 
 
 def test_bounds_on_grids() -> None:
@@ -426,7 +426,7 @@ def test_refused_bounds_are_broken_by_all_data_and_others_by_none_that_sizes_dec
 ) -> None:
     text, by_data = drawn_program
     found = subject(text)
-    failure = next(exceeded_bounds(found.module, found.node), None)
+    failure = next(find_exceeded_while_bounds(found.module, found.node), None)
     if failure is not None:
         assert {stopped_by(found, dict(failure.sizes), seed) for seed in range(6)} == {"AL508"}, text
     elif not by_data:
@@ -436,12 +436,12 @@ def test_refused_bounds_are_broken_by_all_data_and_others_by_none_that_sizes_dec
 
 # No false alarms
 def test_the_standard_library_has_none() -> None:
-    for name in stdlib_modules():
+    for name in list_stdlib_modules():
         module, _ = load_target(name)
         for algorithm in module.algorithms.values():
-            assert endless_recursion(module, algorithm) is None
-            assert misplaced_accesses(module, algorithm) == ()
-            assert not list(exceeded_bounds(module, algorithm))
+            assert find_endless_recursion(module, algorithm) is None
+            assert find_common_failures(module, algorithm) == ()
+            assert not list(find_exceeded_while_bounds(module, algorithm))
 
 
 @settings(max_examples=drawn(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -449,16 +449,16 @@ def test_the_standard_library_has_none() -> None:
 def test_recursion_that_ends_is_never_refused(program: RecursiveProgram) -> None:
     module = load_text(program.text)
     for algorithm in module.algorithms.values():
-        assert endless_recursion(module, algorithm) is None
-        assert misplaced_accesses(module, algorithm) == ()
+        assert find_endless_recursion(module, algorithm) is None
+        assert find_common_failures(module, algorithm) == ()
 
 
 @settings(max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_programs_that_run_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
-    assert not any(misplaced_accesses(module, algorithm) for algorithm in module.algorithms.values())
-    assert not any(list(exceeded_bounds(module, algorithm)) for algorithm in module.algorithms.values())
+    assert not any(find_common_failures(module, algorithm) for algorithm in module.algorithms.values())
+    assert not any(list(find_exceeded_while_bounds(module, algorithm)) for algorithm in module.algorithms.values())
 
 
 def test_bounds_that_contradict_each_other_are_none() -> None:

@@ -4,11 +4,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.checks.races import certain_races
+from archline.analysis.checks.races import find_certain_races
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
-from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.language.loader import list_stdlib_modules, load_target, load_text
 from archline.language.model import Module
 from effort import drawn
 from programs import GeneratedProgram, programs
@@ -122,7 +122,7 @@ HEADERS = {
 
 def found(body: str) -> list[str]:
     module = load_text(FRAME.format(body))
-    return [each.rule.code for each in certain_races(module, module.algorithms["f"])]
+    return [each.rule.code for each in find_certain_races(module, module.algorithms["f"])]
 
 
 @pytest.mark.parametrize(("body", "races"), HEADERS.values(), ids=HEADERS)
@@ -131,7 +131,7 @@ def test_ranges_steps_and_guards_count(body: str, races: bool) -> None:
         "x: inout real[2*n + 8], key: index[n] below n, rows: offsets[n] into nz longest nr, q: index, y: inout real[1]"
     )
     module = load_text(f"algorithm f({types}):\n    where nz >= n\n    {body}\n")
-    assert bool(certain_races(module, module.algorithms["f"])) is races
+    assert bool(find_certain_races(module, module.algorithms["f"])) is races
 
 
 SIZES = range(1, 9)
@@ -205,7 +205,7 @@ def races_when_run(module: Module, sizes: dict[str, int]) -> bool:
 @given(looping_programs())
 def test_refused_programs_race_in_a_run_and_others_run_without(text: str) -> None:
     module = load_text(text)
-    found = certain_races(module, module.algorithms["f"])
+    found = find_certain_races(module, module.algorithms["f"])
     for race in found:
         at = dict(each.split(" = ") for each in race.message.rpartition(", at ")[2].split(", "))
         assert races_when_run(module, {name: int(value) for name, value in at.items()}), (text, race)
@@ -226,7 +226,7 @@ def test_coordinates_count() -> None:
         ("if n < 2 or r + 2 < P", "n = 3, P = 3"),
     ):
         module = load_text(text.format(guard))
-        races = certain_races(module, module.algorithms["f"])
+        races = find_certain_races(module, module.algorithms["f"])
         assert [each.message.endswith(f", at {sizes}") for each in races] == [True][: len(sizes)]
 
 
@@ -243,7 +243,7 @@ def test_every_racing_loop_is_reported_once() -> None:
         "        parallel for i in 0..n:\n            parallel for k in 0..n:\n                t[i] += x[k]\n"
     )
     module = load_text(text)
-    races = certain_races(module, module.algorithms["f"])
+    races = find_certain_races(module, module.algorithms["f"])
     assert [race.span.line for race in races] == [3, 7, 10, 14]
 
 
@@ -254,7 +254,7 @@ def test_the_message_names_both_places() -> None:
         ("t[0] = x[i]", "`t[0]`: i = 0 and i = 1 write it"),
     ):
         module = load_text(FRAME.format(body))
-        (race,) = certain_races(module, module.algorithms["f"])
+        (race,) = find_certain_races(module, module.algorithms["f"])
         assert race.message == f"iterations of `parallel for i` race on {expected}, at n = 2"
         assert race.span.line == 4
 
@@ -265,16 +265,16 @@ def test_others_are_left_to_the_execution(body: str) -> None:
 
 
 def test_the_standard_library_has_none() -> None:
-    for name in stdlib_modules():
+    for name in list_stdlib_modules():
         module, _ = load_target(name)
-        assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
+        assert not any(find_certain_races(module, algorithm) for algorithm in module.algorithms.values())
 
 
 @settings(max_examples=drawn(100), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(programs())
 def test_race_free_programs_have_none(program: GeneratedProgram) -> None:
     module = load_text(program.text)
-    assert not any(certain_races(module, algorithm) for algorithm in module.algorithms.values())
+    assert not any(find_certain_races(module, algorithm) for algorithm in module.algorithms.values())
 
 
 CALLED = """
@@ -356,7 +356,7 @@ THROUGH = {
 @pytest.mark.parametrize(("body", "line"), THROUGH.values(), ids=THROUGH)
 def test_what_is_touched_through_views_and_calls_counts(body: str, line: int) -> None:
     module = load_text(f"algorithm f(n: size, x: inout real[6*n + 8]):\n    {body}\n{CALLED}")
-    races = certain_races(module, module.algorithms["f"])
+    races = find_certain_races(module, module.algorithms["f"])
     assert [race.span.line for race in races if race.span is not None] == [line or 1][: line > 0]
     assert line == 0 or races_when_run(module, {"n": int(races[0].message.rpartition("n = ")[2])})
 
@@ -364,10 +364,10 @@ def test_what_is_touched_through_views_and_calls_counts(body: str, line: int) ->
 def test_a_race_in_what_is_called_says_of_which_run() -> None:
     text = "algorithm f(x: inout real[n]):\n    back(x, x)\n\nalgorithm back(a: real[n], y: inout real[n]):\n"
     module = load_text(text + "    parallel for i in 0..n:\n        y[i] = a[n - 1 - i]\n")
-    (race,) = certain_races(module, module.algorithms["f"])
+    (race,) = find_certain_races(module, module.algorithms["f"])
     expected = "race on `x[0]`: i = 0 writes it, i = 1 reads it on line 6, in a run of `f` at n = 2"
     assert race.message == f"iterations of `parallel for i` {expected}"
-    assert certain_races(module, module.algorithms["back"]) == ()
+    assert find_certain_races(module, module.algorithms["back"]) == ()
 
 
 @st.composite
@@ -420,7 +420,7 @@ def programs_of_views(draw: st.DrawFn) -> str:
 @given(programs_of_views())
 def test_races_through_views_and_calls_are_those_of_runs(text: str) -> None:
     module = load_text(text)
-    found = certain_races(module, module.algorithms["f"])
+    found = find_certain_races(module, module.algorithms["f"])
     for race in found:
         assert races_when_run(module, {"n": int(race.message.rpartition("n = ")[2])}), (text, race)
     if not found:

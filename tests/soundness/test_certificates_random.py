@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mpmath import floor, mp, mpf
 
-from archline.certificates.bounds import Bounds
+from archline.certificates.bounds import BoundDeriver
 from archline.certificates.check import check
 from archline.certificates.constants import RejectedError
 from archline.certificates.forms import Form, Monomial
@@ -238,7 +238,7 @@ def monomial_at(monomial: Monomial, point: Point) -> mpf:
 @settings(max_examples=drawn(250), suppress_health_check=list(HealthCheck))
 @given(st.recursive(LEAVES, larger, max_leaves=6), st.integers(0, 10**6))
 def test_bounds_hold_at_points(text: str, seed: int) -> None:
-    expr, bounds = parse_expression(text), Bounds(lambda terms: None)
+    expr, bounds = parse_expression(text), BoundDeriver(lambda terms: None)
     try:
         bounds.require_defined(expr)
         upper, lower = bounds.upper(expr), bounds.lower(expr)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.api.baselines import baseline, compared_with
+from archline.api.baselines import build_baseline, compare_with_baseline
 from archline.changes import results as r
 from archline.report.findings import CheckReport
 from changed_programs import Nests, library, one_more_flop, unchanged
@@ -117,11 +117,11 @@ def test_one_more_flop_is_found_by_a_baseline(tmp_path: Path) -> None:
     put(tmp_path, **texts)
     with contextlib.chdir(tmp_path):
         targets = sorted(f"{name}.algo" for name in texts)
-        text = baseline("costs.baseline", targets, CheckReport(()), 1, cached=False)
+        text = build_baseline("costs.baseline", targets, CheckReport(()), 1, cached=False)
         Path("costs.baseline").write_text(text, encoding="utf-8")
-        assert compared_with("costs.baseline", targets, jobs=1, cached=False)[0] == ()
+        assert compare_with_baseline("costs.baseline", targets, jobs=1, cached=False)[0] == ()
         put(Path(), **{name: one_more_flop(each) for name, each in texts.items()})
-        findings, _ = compared_with("costs.baseline", targets, jobs=1, cached=False)
+        findings, _ = compare_with_baseline("costs.baseline", targets, jobs=1, cached=False)
         found = al.diff("costs.baseline", cached=False, jobs=1)
     exact = set(re.findall(r"^(\S+)\(.*\)  flops ==", text, re.MULTILINE))
     checked = {f"{each.path}::{each.algorithm}" for each in findings if ": flops grew" in each.message}

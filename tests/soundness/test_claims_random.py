@@ -8,7 +8,7 @@ from itertools import islice, product
 
 import pytest
 
-from archline.api.claims import claims
+from archline.api.claims import decide_file_claims
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
 from archline.compare.orders import CostOrder, separate_parts
 from archline.energy.formulas import bound_value
@@ -143,5 +143,7 @@ def test_growth_of_products_is_decided_as_their_exponents_say() -> None:
         expected.append({"O": above, "Omega": below, "Theta": above and below}[relation])
         where = " where m <= n" if bounded else " where m >= 1"
         lines.append(f"claim {left} + 0*flops(table) is {relation}({right}*n^{i}*m^{j}){where}")
-    for text, truth, found in zip(lines, expected, claims(load_text(PROGRAM + "\n".join(lines) + "\n")), strict=True):
+    for text, truth, found in zip(
+        lines, expected, decide_file_claims(load_text(PROGRAM + "\n".join(lines) + "\n")), strict=True
+    ):
         assert found.outcome == ("holds" if truth else "fails"), (text, found)

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from archline.analysis.cost import enclose_cost
-from archline.analysis.metrics.accesses import accesses_of
+from archline.analysis.metrics.accesses import bound_accesses
 from archline.execution.cache import optimal
 from archline.execution.run import execute
 from effort import drawn
@@ -162,7 +162,7 @@ def test_accesses_are_those_that_are_executed(name: str) -> None:
     given = subject(NOTHING_IN_PLACE[name])
     for n, m in ((1, 2), (3, 1), (7, 5), (16, 4)):
         run = execute(given.module, given.algorithm, arguments(given.algorithm, {"n": n, "m": m}, random.Random(name)))
-        assert enclose_cost(accesses_of(given.module, given.algorithm), run.sizes).upper == run.counts.accesses
+        assert enclose_cost(bound_accesses(given.module, given.algorithm), run.sizes).upper == run.counts.accesses
 
 
 # Walks of integers that the data moves: what is accessed before and behind them

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 import archline as al
 from archline.algebra.polynomial import Poly
 from archline.analysis.analyse import derive
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.hbl import HblBound, IterationSpace
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.lower.hbl import HblBody, HblBound
 from archline.analysis.cost import Cost, Costs
 from archline.certificates.check import check
 from archline.claims.optimality import optimality_regimes
-from archline.cost_growth.any_schedule import io_growth_lower_bound
+from archline.cost_growth.any_schedule import find_any_schedule_growth
 from archline.execution.cache import compact, optimal
 from archline.expr.intervals import Interval
 from archline.expr.values import evaluate as value_of
@@ -54,7 +54,7 @@ def test_factorisations_are_optimal(target: str) -> None:
 @pytest.mark.parametrize("edge", range(1, 30))
 def test_most_iterations_that_see_so_many_words(edge: int) -> None:
     """A cube sees three squares, and nothing as large sees less: roots are exact; the constant of the literature is 2."""
-    body = IterationSpace(Poly.symbol("I"), (Fraction(1, 2),) * 3, (1, 1, 1))
+    body = HblBody(Poly.symbol("I"), (Fraction(1, 2),) * 3, (1, 1, 1))
     assert (body.cache_exponent, body.leading_constant) == (Fraction(1, 2), pytest.approx(2))
     assert body.max_iterations(3 * edge**2) == edge**3
     assert body.max_iterations(3 * edge**2 - 1) < edge**3
@@ -99,7 +99,7 @@ def test_growth_holds_at_every_size(
     exponents, times = drawn
     iterations, line = (odd << bits) // 2 + 1, (odd << line_bits) // 2 + 1
     words = line * ((odd << more_bits) // 2 + 1) + odd % line
-    bound = HblBound((IterationSpace(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
+    bound = HblBound((HblBody(Poly.symbol("I"), exponents, times),)).at({"I": iterations, "L": line, "Z": words})
     together = float(sum(exponents))
     c = prod((each * count / together) ** float(each) for each, count in zip(exponents, times, strict=True) if each)
     constant = min(1 / (2 * (c * 2**together + 1)), 1 / (c * 2 ** (together - 1)))
@@ -109,7 +109,7 @@ def test_growth_holds_at_every_size(
 def derived(target: str) -> tuple[Module, s.Algorithm, Costs, Cost]:
     module, algorithm = load(target)
     costs = derive(module, algorithm)
-    return module, algorithm, costs, io_cost(module, algorithm)
+    return module, algorithm, costs, derive_io_cost(module, algorithm)
 
 
 def test_the_square_product_is_certified_in_both_directions() -> None:
@@ -120,7 +120,7 @@ def test_the_square_product_is_certified_in_both_directions() -> None:
     growths = cost.orders(parse_facts("Z >= L^2"))
     assert not isinstance(growths, str)
     (growth,) = growths
-    below = io_growth_lower_bound(costs, cost, declared_scope(module, algorithm).facts)
+    below = find_any_schedule_growth(costs, cost, declared_scope(module, algorithm).facts)
     assert not growth.where
     assert below is not None
     assert growth.upper is not None

@@ -17,9 +17,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from archline.analysis.cache.lru import client as solve
-from archline.analysis.cache.lru.client import LruUnavailable, lru_counts
-from archline.analysis.cache.lru.distribution import LruCounts, optimal_miss_bound, value_at
-from archline.analysis.cache.lru.schedule import build_problem
+from archline.analysis.cache.lru.client import LruUnavailable, derive_lru_counts
+from archline.analysis.cache.lru.distribution import LruCounts, bound_optimal_misses, evaluate_piecewise
+from archline.analysis.cache.lru.schedule import build_count_problem
 from archline.execution.cache import CompactTrace, compact, lru, optimal, stack_distances, streamed
 from archline.execution.cache.streamed import SPARE
 from archline.execution.codegen.writer import LRU_BATCH
@@ -68,7 +68,7 @@ def counted(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) ->
     """The counts, without a process of their own."""
     from archline.analysis.cache.lru.count import count_by_distance
 
-    return pickle.loads(pickle.dumps(count_by_distance(build_problem(module, algorithm, point))))
+    return pickle.loads(pickle.dumps(count_by_distance(build_count_problem(module, algorithm, point))))
 
 
 def of(text: str) -> tuple[Module, s.Algorithm]:
@@ -89,7 +89,7 @@ def assert_equal(counts: LruCounts, trace: CompactTrace, point: Mapping[str, int
         return
     simulated = stack_distances(trace)
     assert curve.first == simulated.cold
-    unknown = sum(value_at(row.count, point) for row in counts.open)
+    unknown = sum(evaluate_piecewise(row.count, point) for row in counts.open)
     closed = replace(curve, open=False)
     for lines in range(trace.distinct + 2):
         least = closed.misses(lines)
@@ -169,7 +169,7 @@ def test_generated_programs(part: int) -> None:
 @with_isl
 def test_figures_of_haystack_for_gemm() -> None:
     """T. Gysi et al., PLDI 2019: 1024^3 floats of 4 bytes, lines of 64 bytes, 512 and 8192 lines."""
-    counts = lru_counts(*load("polybench.gemm::gemm"), {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
+    counts = derive_lru_counts(*load("polybench.gemm::gemm"), {"ni": 1024, "nj": 1024, "nk": 1024, "L": 16})
     assert isinstance(counts, LruCounts)
     curve = counts.at({})
     assert curve.accesses == 4297064448
@@ -218,7 +218,7 @@ def test_lru_bounds_optimal_replacement(seed: int) -> None:
     for capacity in range(1, trace.distinct + 1):
         best = optimal(trace, capacity).io
         for lines in range(capacity, trace.distinct + 2):
-            found = optimal_miss_bound(lru(trace, lines).io, lines, capacity)
+            found = bound_optimal_misses(lru(trace, lines).io, lines, capacity)
             assert found <= best
             # The theorem for caches that begin empty.
             assert found * lines >= lru(trace, lines).io * (lines - capacity + 1)
@@ -228,9 +228,9 @@ def test_the_bound_is_attained() -> None:
     """C + 1 lines in turn: LRU with C' = C + 1 has them all, one of C lines fetches at every access, the optimum once
     in C accesses."""
     trace = compact(np.array(list(range(5)) * 100))
-    assert optimal_miss_bound(lru(trace, 4).io, 4, 4) == 4 + 124
+    assert bound_optimal_misses(lru(trace, 4).io, 4, 4) == 4 + 124
     assert optimal(trace, 4).io == 4 + 124
-    assert optimal_miss_bound(0, 4, 2) == 0
+    assert bound_optimal_misses(0, 4, 2) == 0
 
 
 @with_isl
@@ -251,10 +251,10 @@ def test_bounds_on_kernels(target: str, line: int) -> None:
 @with_isl
 def test_time_and_memory_are_limited() -> None:
     module, algorithm = load("stencil.jacobi_2d::jacobi_2d")
-    assert lru_counts(module, algorithm, {"L": 8}, seconds=0.05) == LruUnavailable(
+    assert derive_lru_counts(module, algorithm, {"L": 8}, seconds=0.05) == LruUnavailable(
         "the count takes more than 0.05 seconds"
     )
-    found = lru_counts(module, algorithm, {"L": 8}, memory=40 << 20)
+    found = derive_lru_counts(module, algorithm, {"L": 8}, memory=40 << 20)
     assert isinstance(found, LruUnavailable)
     assert "40 MB" in found.reason
 
@@ -263,7 +263,7 @@ def test_time_and_memory_are_limited() -> None:
 def test_what_is_refused_says_where(target: str) -> None:
     module, algorithm = load(target)
     with pytest.raises(UntracedError) as found:
-        build_problem(module, algorithm, {"L": 8})
+        build_count_problem(module, algorithm, {"L": 8})
     assert found.value.reason
     assert found.value.span.line >= algorithm.span.line
 
@@ -279,7 +279,7 @@ def test_what_is_refused_says_where(target: str) -> None:
 )  # fmt: skip
 def test_reasons(text: str, reason: str, line: int) -> None:
     with pytest.raises(UntracedError) as found:
-        build_problem(*of(text), {"L": 8})
+        build_count_problem(*of(text), {"L": 8})
     assert reason in found.value.reason
     assert found.value.span.line == line
 

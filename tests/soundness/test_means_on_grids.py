@@ -9,10 +9,10 @@ from random import Random
 import pytest
 
 from archline.algebra.evaluate.exact import evaluate
-from archline.analysis.communication.derive import recurrences_of
-from archline.analysis.communication.place import Average, position_at_start
+from archline.analysis.communication.derive import build_grid_recurrences
+from archline.analysis.communication.place import ReachingProcessors, position_at_start
 from archline.analysis.communication.recursion import StretchCosts
-from archline.analysis.communication.walk import ProcessorCosts
+from archline.analysis.communication.walk import GridWalk
 from archline.analysis.cost import enclose_cost
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
@@ -55,8 +55,8 @@ def means_of(text: str) -> tuple[dict[str, KnownAmount], object]:
     module = load_text(text)
     algorithm = list(module.algorithms.values())[-1]
     place = position_at_start(module, algorithm, None)
-    walk = ProcessorCosts(module, recurrences_of(module, StretchCosts(module, False)))
-    found = walk.algorithm(algorithm, replace(place, average=Average()))
+    walk = GridWalk(module, build_grid_recurrences(module, StretchCosts(module, False)))
+    found = walk.algorithm(algorithm, replace(place, average=ReachingProcessors()))
     restore = place.facts.restore
     amounts = {name: KnownAmount(restore(each.lower), restore(each.lower)) for name, each in found.amounts.items()}
     return amounts, module

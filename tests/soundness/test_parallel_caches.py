@@ -24,7 +24,7 @@ from archline.execution.cache import (
 )
 from archline.execution.cache.schedules import deal_iterations
 from archline.execution.cache.stealing import simulate_stealing
-from archline.execution.cache.strands import Assignment, Structure, match_events
+from archline.execution.cache.strands import Assignment, MatchedLog, match_events
 
 # The first example of a test may compile a kernel.
 untimed = settings(deadline=None)
@@ -109,7 +109,7 @@ class Recorder:
             line = unique = abs(line)
         self.frames[-1].append(len(self.lines))
         self.lines.append(line)
-        self.fresh.append(unique)
+        self.make_loop_name.append(unique)
 
     def nested(self, body: Body, begin: TraceEvent, end: TraceEvent, *, spawned: bool) -> None:
         self.event(begin)
@@ -159,7 +159,7 @@ class Recorded:
     frame: Frame
 
     @property
-    def structure(self) -> Structure:
+    def structure(self) -> MatchedLog:
         return match_events(self.log, len(self.lines))
 
 
@@ -168,7 +168,7 @@ def record(program: Body) -> Recorded:
     recorder.body(program)
     kinds, positions, values = zip(*recorder.events, strict=True) if recorder.events else ((), (), ())
     log = StrandLog(np.array(kinds, np.uint8), np.array(positions, np.int64), np.array(values, np.int64), STACK)
-    lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.fresh, np.int64)
+    lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.make_loop_name, np.int64)
     return Recorded(lines, fresh, log, Frame(tuple(recorder.frames[0]), spawned=False))
 
 
@@ -217,7 +217,7 @@ serial_orders = st.one_of(st.just(StaticSchedule()), st.builds(Chunked, st.integ
 schedules = st.one_of(serial_orders, st.builds(WorkStealing, st.integers(0, 99)))
 
 
-def assign(schedule: Schedule, shape: Structure, processors: int) -> Assignment:
+def assign(schedule: Schedule, shape: MatchedLog, processors: int) -> Assignment:
     if isinstance(schedule, WorkStealing):
         return simulate_stealing(schedule, shape, processors)
     return deal_iterations(schedule, shape, processors)
@@ -274,7 +274,7 @@ def test_lemma_2_1_with_local_arrays_needs_fresh_lines_on_the_serial_side(
 ) -> None:
     recorded = record(program)
     run = private_caches(recorded.lines, recorded.log, schedule, processors, capacity)
-    assert run.io <= processors * optimal(recorded.fresh, capacity).io
+    assert run.io <= processors * optimal(recorded.make_loop_name, capacity).io
 
 
 @untimed

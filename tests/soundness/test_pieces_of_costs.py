@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.analysis.analyse import derive
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.traffic import traffic_cost
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.traffic import derive_traffic_cost
 from archline.analysis.cost import Cost
 from archline.expr.values import evaluate_fact
 from archline.language.loader import load_text
@@ -57,7 +57,7 @@ def test_bounds_by_cache_hold_within_the_form_for_all_caches(
     module, algorithm = load(target)
     names = module.signatures[algorithm].size_names
     point = dict(zip(names, sizes.values(), strict=False)) | cache
-    for cost in (io_cost(module, algorithm), traffic_cost(module, algorithm, "bytes")):
+    for cost in (derive_io_cost(module, algorithm), derive_traffic_cost(module, algorithm, "bytes")):
         assert_pieces(cost, point)
 
 

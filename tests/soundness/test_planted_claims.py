@@ -6,7 +6,7 @@ import random
 from fractions import Fraction
 
 import archline as al
-from archline.api.claims import claims
+from archline.api.claims import decide_file_claims
 from archline.language.loader import load_text
 from archline.report.view import Contract
 
@@ -35,7 +35,7 @@ SAMPLES = 10
 
 
 def _verdicts(lines: list[str]) -> list[Contract]:
-    return list(claims(load_text(f"{PROGRAM}\n" + "\n".join(lines) + "\n")))
+    return list(decide_file_claims(load_text(f"{PROGRAM}\n" + "\n".join(lines) + "\n")))
 
 
 def _planted(random: random.Random) -> tuple[str, int, int]:

@@ -11,8 +11,8 @@ from statistics import median
 import numpy as np
 import pytest
 
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.traffic import bytes_cost, writebacks_cost
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.traffic import derive_bytes_cost, derive_writebacks_cost
 from archline.analysis.cost import enclose_cost
 from archline.execution.cache import optimal
 from archline.execution.run import execute
@@ -70,7 +70,9 @@ def traced(given: Subject, values: Arguments, line: int) -> tuple[Sizes, list[in
 
 def assert_moves(given: Subject, values: Arguments, source: random.Random, short: bool) -> list[Ratios]:
     """Bounds hold at several capacities, beside all replacements where the run is short; how far apart they are."""
-    io, back, moved = (of(given.module, given.algorithm) for of in (io_cost, writebacks_cost, bytes_cost))
+    io, back, moved = (
+        of(given.module, given.algorithm) for of in (derive_io_cost, derive_writebacks_cost, derive_bytes_cost)
+    )
     if moved.status == "unknown":
         return []
     line = source.choice((1, 2, 4) if short else (1, 4, 8))
@@ -171,7 +173,9 @@ def test_bytes_of_kernels_by_hand(text: str, size: int, capacity: int, times: Fr
     """What moves is so many times what io says: 1.5, 1.33 and 1.47."""
     given = subject(text)
     point = {"n": size, "Z": capacity * 8, "L": 8}
-    io, moved = (enclose_cost(of(given.module, given.algorithm), point).ends for of in (io_cost, bytes_cost))
+    io, moved = (
+        enclose_cost(of(given.module, given.algorithm), point).ends for of in (derive_io_cost, derive_bytes_cost)
+    )
     _, lines, writes = traced(given, arguments(given.algorithm, {"n": size}, random.Random(1)), 8)
     ran = optimal(np.array(lines), capacity, np.array(writes))
     assert io == (ran.io, ran.io)

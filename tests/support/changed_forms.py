@@ -17,7 +17,7 @@ OTHER = {"+": "-", "-": "+", "*": "/", "/": "*"}
 
 def changes(row: PrintedRow) -> Iterator[PrintedRow]:
     """The row with other texts printed; of claims also over a wider range."""
-    yield from map(row.printing, changed_texts(row))
+    yield from map(row.with_printed, changed_texts(row))
     if row.kind in ("claim", "run"):
         yield from widened(row)
 

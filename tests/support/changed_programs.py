@@ -11,7 +11,7 @@ from pathlib import Path
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.parser import parse_program, split_items
-from archline.resources import resource
+from archline.resources import find_resource
 
 WORD = re.compile(r'"[^"\n]*"|#.*|\b[A-Za-z_]\w*\b(?!\()')
 CONTEXTUAL = ("flops", "words", "messages", "work", "span", "io", "memory", "node", "times")
@@ -20,7 +20,7 @@ CONTEXTUAL = ("flops", "words", "messages", "work", "span", "io", "memory", "nod
 
 def library() -> list[Path]:
     """The files of the standard library."""
-    return sorted(resource("stdlib").rglob("*.algo"))
+    return sorted(find_resource("stdlib").rglob("*.algo"))
 
 
 # Edits that change nothing

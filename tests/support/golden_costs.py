@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import archline as al
 from archline.api.growth import order
-from archline.costs.arrays import needed_names
+from archline.costs.arrays import list_needed_names
 from archline.language.loader import load_target
 
 FOLDER = Path(__file__).parents[1] / "golden"
@@ -118,7 +118,7 @@ def _names(metric: al.Metric, grid: bool) -> list[str]:
     try:
         return [
             each
-            for each in needed_names(metric._report, metric._cost)
+            for each in list_needed_names(metric._report, metric._cost)
             if each not in ("Z", "L") and (grid or each != "P")
         ]
     except al.ArchlineError:
@@ -171,7 +171,7 @@ def _ends(metric: al.Metric, point: Mapping[str, int]) -> str | None:
     """The value or both bounds as text; None where there is none."""
     try:
         found = metric.at(
-            {name: value for name, value in point.items() if name in needed_names(metric._report, metric._cost)}
+            {name: value for name, value in point.items() if name in list_needed_names(metric._report, metric._cost)}
         )
     except al.ArchlineError as problem:
         if problem.diagnostics[0].rule.code not in WITHOUT_VALUE:

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.analyse import io_cost
-from archline.analysis.cache.lower.recursive_hbl import recursive_hbl_bound
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.analysis.cache.lower.recursive_hbl import derive_call_tree_bound
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
-from archline.analysis.cache.summaries.must_access import must_access
+from archline.analysis.cache.summaries.must_access import derive_must_access
 from archline.analysis.cost import Cost, enclose_cost
 from archline.execution.cache import CompactTrace, compact, optimal
 from archline.execution.run import execute
@@ -29,7 +29,7 @@ from archline.expr.values import evaluate_static
 from archline.ir.factored import UnboundedError
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.loader import load_text
 from archline.language.model import Module
 from stdlib_cases import CASES, Case, load
@@ -61,7 +61,7 @@ class Bounds:
 
 def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
     """Bounds on the io of an algorithm, or why there are none."""
-    if is_recursive(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
+    if has_recursion(module, algorithm) and (known := _of_recursion(module, algorithm)) is not None:
         return known
     cost = io_of(module, algorithm)
     if cost.interval_at is not None:
@@ -84,7 +84,7 @@ def bounds(module: Module, algorithm: s.Algorithm) -> Bounds | str:
 
 def io_of(module: Module, algorithm: s.Algorithm) -> Cost:
     """The derived io."""
-    return io_cost(module, algorithm)
+    return derive_io_cost(module, algorithm)
 
 
 def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
@@ -95,8 +95,8 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     except (UntracedError, UnboundedError):
         return None
     solved = recursions.body_of(algorithm)
-    touched = must_access(module, algorithm)
-    below, windows = recursive_hbl_bound(module, solved.body, touched), RecursiveSegmentBound(touched, algorithm)
+    touched = derive_must_access(module, algorithm)
+    below, windows = derive_call_tree_bound(module, solved.body, touched), RecursiveSegmentBound(touched, algorithm)
     return Bounds(
         lambda point: (max(below.at(point), windows.at(point)), recursions.at(point)),
         lambda point: {solved.value(solved.given, point)},
@@ -144,7 +144,7 @@ class Subject:
     @property
     def recursive(self) -> bool:
         """Whether it calls itself, or an algorithm that does."""
-        return is_recursive(self.module, self.algorithm)
+        return has_recursion(self.module, self.algorithm)
 
     def trace(self, arguments: Arguments, line: int, compiled: bool | None = False) -> tuple[Sizes, CompactTrace]:
         """The sizes of a run and the lines that it accesses."""

@@ -16,7 +16,7 @@ from typing import Any
 
 from archline.execution import distributed
 from archline.execution.data import generate_arguments
-from archline.execution.mpiexec import find_rank
+from archline.execution.mpiexec import read_rank
 from archline.execution.run import execute
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -310,5 +310,5 @@ def dies_on_one(a: float) -> float:
 if __name__ == "__main__":
     distributed.PLAIN_STEPS = PLAIN_STEPS
     found = outcomes(pickle.loads(Path(sys.argv[1]).read_bytes()), engine="mpi", timeout=0.2)
-    if find_rank() == 0:
+    if read_rank() == 0:
         Path(sys.argv[2]).write_bytes(pickle.dumps(found))

@@ -153,8 +153,8 @@ def claims_by_format(report: CostReport, metrics: Sequence[str] | None = None) -
     case = view.case()
     # Where every axis of a grid has several processors, the first page is of these.
     under = () if case is None else (case.case_when,)
-    first, whole = page.document(view, metrics), full.document(shown)
-    found = {("all", "json"): of_json(render(full.as_document(shown)))}
+    first, whole = page.make_page(view, metrics), full.make_page(shown)
+    found = {("all", "json"): of_json(render(full.make_json_document(shown)))}
     for name, tables in FORMATS.items():
         found["first", name] = (replace(each, where=(*each.where, *under)) for each in of_page(tables(first)))
         found["all", name] = of_full_page(tables(whole))
@@ -183,8 +183,8 @@ def disagreements_at(algorithm: Algorithm, sizes: Mapping[str, int], cache: al.C
     of_cache = {} if cache is None else {"Z": cache.Z, "L": cache.L}
     point = report.point_of_run(from_python({**sizes, **of_cache}))
     view = report.view(point)
-    shown = values_of_page(documents.markdown(page.document(view, report.metrics)))
-    written = json.loads(render(full.as_document(view)))["costs"]
+    shown = values_of_page(documents.markdown(page.make_page(view, report.metrics)))
+    written = json.loads(render(full.make_json_document(view)))["costs"]
     counts = algorithm.run(sizes, cache=cache, compiled=False).view.counts
     for metric, (low, high) in shown.items():
         where = f"{metric} at {sizes}, {of_cache}: {low} .. {high}"

@@ -16,20 +16,20 @@ from archline.analysis import analyse
 from archline.expr.tree import Source
 from archline.language.loader import _Loader
 from archline.language.model import Module
-from archline.resources import resource
+from archline.resources import find_resource
 
 KEPT = 64
 """Texts, and derivations: those that tests of one file share. What facts remember of proofs takes tens of MB for some."""
 USE = re.compile(r"^\s*use\b", re.MULTILINE)
 
 _load_source = _Loader.load_source
-_derived = lru_cache(KEPT)(analyse._derive)
+_derived = lru_cache(KEPT)(analyse._derive_costs)
 _on_grid = lru_cache(KEPT)(analyse._derive_on_grid)
 
 
 def _loaded(loader: _Loader, source: Source, folder: Path | None) -> Module:
     """The module of a text that uses the standard library alone, as it was checked before; others are read anew."""
-    if folder is None or resource("stdlib") in folder.parents or not USE.search(source.text):
+    if folder is None or find_resource("stdlib") in folder.parents or not USE.search(source.text):
         return _checked(source.path, source.text, folder)
     return _load_source(loader, source, folder)
 

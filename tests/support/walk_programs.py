@@ -18,7 +18,7 @@ class _Walks:
     def __init__(self, source: random.Random) -> None:
         self._source = source
         self._counters: tuple[str, ...] = ()
-        self._sharing_policies: dict[str, str] = {}
+        self._iterate_sharing_policies: dict[str, str] = {}
 
     def text(self) -> Lines:
         source = self._source
@@ -31,7 +31,9 @@ class _Walks:
     def _nest(self) -> Lines:
         """Counters, and a loop in which they move, perhaps around it another one that sets them anew, or does not."""
         source = self._source
-        self._sharing_policies = {each: source.choice(("+=", "-=", "+=", "-=", "both")) for each in self._counters}
+        self._iterate_sharing_policies = {
+            each: source.choice(("+=", "-=", "+=", "-=", "both")) for each in self._counters
+        }
         start = [f"local {name}: int = {self._start(name)}" for name in self._counters]
         if source.random() < 0.2:
             start += [f"if a[0] > 0.5:\n{' ' * 12}{self._counters[0]} = n//2"]
@@ -43,10 +45,10 @@ class _Walks:
             start = [each.replace("= 0", f"= {source.choice(('t', '0', 't//2'))}") for each in start]
             if source.random() < 0.4:
                 start = [f"local {each}: int = t" for each in self._counters]
-            return [outer, *indented([*start, *self._between(self._loop(name), name)])]
+            return [outer, *indented([*start, *self._make_bound_rows(self._loop(name), name)])]
         return [*start, outer, *indented(self._loop(name))]
 
-    def _between(self, loop: Lines, name: str) -> Lines:
+    def _make_bound_rows(self, loop: Lines, name: str) -> Lines:
         """What is accessed where the counters begin, and where they have come to."""
         source = self._source
         array = source.choice(("a[{}]", "b[{}]", "A[0, {}]", "A[m - 1, {}]"))
@@ -60,11 +62,11 @@ class _Walks:
         """Mostly where there is room to move."""
         if self._source.random() < 0.2:
             return self._source.choice(("1", "n", "n//2"))
-        return {"+=": "0", "-=": "n - 1"}.get(self._sharing_policies[name], "n//2")
+        return {"+=": "0", "-=": "n - 1"}.get(self._iterate_sharing_policies[name], "n//2")
 
     def _loop(self, name: str) -> Lines:
         source = self._source
-        ways = self._sharing_policies
+        ways = self._iterate_sharing_policies
         head = source.choice(
             (
                 "for k in 0..n:",
@@ -105,7 +107,11 @@ class _Walks:
             arrays[0] = "v[{}]"
         guard = " and ".join(f"{each} >= 0 and {each} < n" for each in dict.fromkeys(places))
         one, two, three = (array.format(place) for array, place in zip(arrays, places, strict=True))
-        way = self._sharing_policies[name] if self._sharing_policies[name] != "both" else source.choice(("+=", "-="))
+        way = (
+            self._iterate_sharing_policies[name]
+            if self._iterate_sharing_policies[name] != "both"
+            else source.choice(("+=", "-="))
+        )
         move = f"{name} {way} {source.choice((1, 1, 1, 2, 3))}"
         inner = [f"if {one} > 0.5:", *indented([f"{two} = {three}*0.7", move])]
         if source.random() < 0.5:

@@ -13,12 +13,12 @@ import pytest
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Atom, Poly, Symbol
-from archline.algebra.prove.enumerate import by_enumeration, holds_in_binades
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.enumerate import prove_by_enumeration, prove_in_binades
+from archline.algebra.prove.prover import prove_never_negative
 
 MILLISECONDS = 1000
 """How long z3 may look for one counterexample."""
-PROVERS = (by_enumeration, holds_in_binades, never_negative)
+PROVERS = (prove_by_enumeration, prove_in_binades, prove_never_negative)
 
 
 class UntranslatableError(Exception):

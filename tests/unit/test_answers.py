@@ -11,7 +11,7 @@ import pytest
 
 import archline as al
 from archline.energy.machine_files import machine
-from archline.report.costs.page import document
+from archline.report.costs.page import make_page
 from archline.report.documents import Table
 from cli_support import ROOT, cli
 from effort import long
@@ -129,7 +129,7 @@ def test_costs_say_where_a_claim_fails_and_what_decides_the_exit_code(tmp_path: 
 @pytest.mark.parametrize("target", ["dense.trisolv::trisolv", "polybench.heat_3d::heat_3d", BASIC])
 def test_rows_that_are_shown_alike_are_shown_once(target: str) -> None:
     """A row and a column of A have one leading term in trisolv; all rows of the product differ."""
-    _, regimes = (each for _, each in document(al.algorithm(target).cost().view()).items if isinstance(each, Table))
+    _, regimes = (each for _, each in make_page(al.algorithm(target).cost().view()).items if isinstance(each, Table))
     rows = [form for _, form, _ in regimes.rows]
     assert len(set(rows)) == len(rows) > 1
     assert len(rows) == 4 or target != BASIC

@@ -11,7 +11,7 @@ import pytest
 
 import archline as al
 from archline.api import changes
-from archline.api.baselines import baseline, compared_with
+from archline.api.baselines import build_baseline, compare_with_baseline
 from archline.changes.git import NO_VERSION
 from archline.cli.main import main
 from archline.language.diagnostics import ArchlineError, error
@@ -41,7 +41,7 @@ def written(folder: Path, **programs: str) -> str:
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_text(text, encoding="utf-8")
     with contextlib.chdir(folder):
-        return baseline("costs.baseline", targets(), CheckReport(()), 1, cached=False)
+        return build_baseline("costs.baseline", targets(), CheckReport(()), 1, cached=False)
 
 
 def targets() -> list[str]:
@@ -52,7 +52,7 @@ def changed(folder: Path, tolerance: Fraction = Fraction(0), whole: bool = False
     """The findings of a comparison with a folder's baseline."""
     with contextlib.chdir(folder):
         terms = changes.Terms(tolerance)
-        found, _ = compared_with("costs.baseline", targets(), terms, 1, cached=False, whole=lambda: whole)
+        found, _ = compare_with_baseline("costs.baseline", targets(), terms, 1, cached=False, whole=lambda: whole)
     return [(each.code, each.path, each.line, each.algorithm) for each in found]
 
 
@@ -110,7 +110,7 @@ def test_a_bound_that_rose_is_a_warning_as_in_a_diff(tmp_path: Path, monkeypatch
     quiet = ["check", "total.algo", "--baseline", "costs.baseline", "-q", "--jobs", "1", "--no-cache"]
     assert main([*quiet, "--strict"]) == 0
     written(tmp_path, **{"total.algo": rows.replace("x[0, i]", "x[i, 0]")})
-    found, _ = compared_with("costs.baseline", ["total.algo"], changes.Terms(), 1, cached=False)
+    found, _ = compare_with_baseline("costs.baseline", ["total.algo"], changes.Terms(), 1, cached=False)
     assert {(each.code, each.level, each.algorithm) for each in found} == {("AL603", "warning", "total")}
     diff = ["diff", "costs.baseline", "total.algo", "--jobs", "1", "--no-cache"]
     for strict in ([], ["--strict"]):
@@ -136,13 +136,13 @@ def test_entries_that_nothing_needs(tmp_path: Path) -> None:
 def test_other_targets_are_not_judged(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text(written(tmp_path), encoding="utf-8")
     with contextlib.chdir(tmp_path):
-        assert compared_with("costs.baseline", ["scale.algo"], cached=False) == ((), ())
+        assert compare_with_baseline("costs.baseline", ["scale.algo"], cached=False) == ((), ())
 
 
 def test_accepted_findings_come_back(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text("accept AL602 scale.algo::scale  ensures work == n\n", encoding="utf-8")
     with contextlib.chdir(tmp_path):
-        _, (accepted,) = compared_with("costs.baseline", [], cached=False)
+        _, (accepted,) = compare_with_baseline("costs.baseline", [], cached=False)
     assert (accepted.code, accepted.path, accepted.algorithm) == ("AL602", "scale.algo", "scale")
     assert (accepted.claim, accepted.line) == ("ensures work == n", 1)
 
@@ -152,7 +152,7 @@ def test_what_is_no_baseline_is_refused(tmp_path: Path, text: str) -> None:
     file = tmp_path / "costs.baseline"
     file.write_text(text, encoding="utf-8")
     with pytest.raises(ArchlineError, match="AL442"):
-        compared_with(str(file), [])
+        compare_with_baseline(str(file), [])
 
 
 def test_what_is_no_baseline_is_refused_before_anything_is_derived(tmp_path: Path) -> None:
@@ -226,7 +226,7 @@ def test_a_cost_that_grew_under_conditions_has_one_row(tmp_path: Path) -> None:
     (tmp_path / "costs.baseline").write_text(written(tmp_path, **{"f.algo": body + loops[0] + step}), encoding="utf-8")
     written(tmp_path, **{"f.algo": body + loops[1] + step})
     with contextlib.chdir(tmp_path):
-        found, _ = compared_with("costs.baseline", targets(), changes.Terms(), 1, cached=False)
+        found, _ = compare_with_baseline("costs.baseline", targets(), changes.Terms(), 1, cached=False)
     (grew,) = [each.message for each in found if each.key == "io"]
     assert grew.startswith("f: io grew; 992 to 1008 -> 3841 to 4480 at n=64,m=64,L=8,Z=520; under 3 more conditions")
     assert not any(" -> ;" in each.message for each in found)

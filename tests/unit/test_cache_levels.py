@@ -24,7 +24,7 @@ from archline.energy.models import find_model, load_models
 from archline.execution.results import Cache
 from archline.language.diagnostics import ArchlineError
 from archline.records import replace
-from archline.report.machines import machine_page
+from archline.report.machines import render_machine_page
 from cli_support import cli
 from effort import drawn
 
@@ -100,7 +100,7 @@ def test_what_is_wrong_with_levels(
 
 
 def test_the_page_of_a_machine_has_a_row_for_each_level(tmp_path: Path) -> None:
-    shown = machine_page(of_text(tmp_path, SHEET), load_models(), 200)
+    shown = render_machine_page(of_text(tmp_path, SHEET), load_models(), 200)
     rows = [line.split("  ") for line in shown.splitlines() if line.startswith(("  level", "  L"))]
     assert [[cell.strip() for cell in row if cell] for row in rows] == [
         ["level", "capacity", "line", "bandwidth", "energy", "shared by cores"],

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from archline.certificates.check import Checked, check, check_counterexample
-from archline.certificates.constants import RejectedError, read
+from archline.certificates.constants import RejectedError, read_constant
 from archline.certificates.terms import Facts
 from archline.cli.main import main
 from archline.expr.text import format_fact
@@ -406,7 +406,7 @@ def test_a_certificate_of_another_question(monkeypatch: pytest.MonkeyPatch) -> N
     ("1/sqrt(2)", "sqrt(2)/2"), ("floor(log2(7))", "ceil(7/4)"), ("7%4", "max(1, 3)"), ("0.125", "2^-3"),
 ])  # fmt: skip
 def test_equal_constants(one: str, other: str) -> None:
-    assert (read(one) - read(other)).is_zero
+    assert (read_constant(one) - read_constant(other)).is_zero
 
 
 def test_constants_in_order() -> None:
@@ -420,12 +420,12 @@ def test_constants_in_order() -> None:
         "2.8",
         "log2(7)",
     ]
-    numbers = [read(text) for text in texts]
+    numbers = [read_constant(text) for text in texts]
     assert all(a < b and not b <= a for a, b in pairwise(numbers))
     with pytest.raises(RejectedError):
-        read("1/(sqrt(2) - sqrt(2))")
+        read_constant("1/(sqrt(2) - sqrt(2))")
     with pytest.raises(RejectedError):
-        read("log2(0)")
+        read_constant("log2(0)")
 
 
 # Certificates of growth that `archline check` gives: each is verified by the checker, which knows nothing of the prover

@@ -13,7 +13,7 @@ import pytest
 
 import archline as al
 from archline.costs.trials import find_stopping_run
-from archline.report import formats
+from archline.report import list_formats
 from cli_support import ROOT, Result, cli
 from effort import some
 
@@ -193,7 +193,7 @@ def all_kinds(here: Path, form: str, *options: str) -> Result:
 
 
 def test_the_formats_are_those_of_the_folder() -> None:
-    assert formats("checks") == ("github", "json", "junit", "sarif", "text")
+    assert list_formats("checks") == ("github", "json", "junit", "sarif", "text")
 
 
 def test_github(here: Path) -> None:

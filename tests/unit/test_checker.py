@@ -10,7 +10,7 @@ import pytest
 from archline.language import call_rules, name_rules, type_rules
 from archline.language.diagnostics import ArchlineError, Rule
 from archline.language.loader import load_text
-from archline.resources import resource
+from archline.resources import find_resource
 from effort import long
 
 
@@ -439,7 +439,7 @@ TOKEN = re.compile(r"\n *|[A-Za-z_]\w*|\d+\.?\d*|\.\.\+|\.\.|[-+*/<>=!]=|//|\"[^
 @long
 def test_mutated_programs_are_diagnosed_or_accepted_never_more() -> None:
     generator = random.Random(20)
-    texts = [path.read_text(encoding="utf-8") for path in sorted(resource("stdlib").rglob("*.algo"))]
+    texts = [path.read_text(encoding="utf-8") for path in sorted(find_resource("stdlib").rglob("*.algo"))]
     for _ in range(250):
         tokens = TOKEN.findall(generator.choice(texts))
         words = [k for k, token in enumerate(tokens) if re.match(r"\w", token)]

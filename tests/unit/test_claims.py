@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.api.claims import claims
+from archline.api.claims import decide_file_claims
 from archline.energy.caches import find_cache
 from archline.energy.machine_files import machine
 from archline.language import syntax as s
@@ -48,7 +48,7 @@ algorithm square_grid(x: inout local real[w], g: size) on grid(i: g, j: g):
 
 @cache
 def decided(text: str) -> Contract:
-    (found,) = claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
+    (found,) = decide_file_claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
     return found
 
 
@@ -189,13 +189,13 @@ def test_growth_is_refuted_and_halves_are_named() -> None:
 
 def test_of_a_theta_the_half_that_is_open_is_named() -> None:
     """Insertion sort does between n and n^2 comparisons."""
-    (found,) = claims(load_text("use sort.insertion_sort\nclaim work(insertion_sort) is Theta(n^2)\n"))
+    (found,) = decide_file_claims(load_text("use sort.insertion_sort\nclaim work(insertion_sort) is Theta(n^2)\n"))
     assert found.outcome == "unknown"
     assert found.reason.startswith("O is proved, Omega is open: ")
 
 
 def test_one_bound_of_each_cost_may_show_what_all_of_them_do_not() -> None:
-    (found,) = claims(load_text("use dense.matmul\nclaim work(matmul_co) <= 3*work(matmul_basic)\n"))
+    (found,) = decide_file_claims(load_text("use dense.matmul\nclaim work(matmul_co) <= 3*work(matmul_basic)\n"))
     assert found.outcome == "holds"
 
 
@@ -282,7 +282,7 @@ def test_conditions_stand_in_any_order() -> None:
 )
 def test_mistakes_have_a_place_and_a_hint(text: str, code: str, caret: str) -> None:
     with pytest.raises(ArchlineError) as problem:
-        claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
+        decide_file_claims(load_text(f"{PROGRAM}\nclaim {text}\n"))
     (found,) = problem.value.diagnostics
     assert found.code == code
     assert found.hint
@@ -346,10 +346,10 @@ def test_claims_under_further_facts_say_so() -> None:
         f"{PROGRAM}\nclaim 2*flops(line) <= n^2\nclaim flops(line) is O(n)\nclaim flops(line) <= n where n >= 2\n"
         "claim flops(line, n = k) <= k\n"
     )
-    assert [(each.outcome, each.assumptions) for each in claims(module, "n >= 2")] == [
+    assert [(each.outcome, each.assumptions) for each in decide_file_claims(module, "n >= 2")] == [
         ("holds", ("n >= 2",)), ("holds", ("n >= 2",)), ("holds", ()), ("holds", ())
     ]  # fmt: skip
-    assert claims(module)[0].outcome == "fails"
+    assert decide_file_claims(module)[0].outcome == "fails"
 
 
 def test_the_path_of_a_machine_is_that_from_the_file_of_its_claim(

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import archline as al
-from archline.numbers import ratio
+from archline.numbers import format_ratio
 from cli_support import cli
 from effort import drawn, some
 from nest_programs import WHOLE, product_by_whole_tiles
@@ -71,7 +71,7 @@ def test_a_claim_at_sizes_is_decided_by_the_values_there(name: str, metric: str,
     ],
 )
 def test_ratios_have_the_digits_that_tell_them_from_1(value: Fraction, text: str) -> None:
-    assert ratio(value) == text
+    assert format_ratio(value) == text
 
 
 TILES = """

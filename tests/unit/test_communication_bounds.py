@@ -9,7 +9,12 @@ from fractions import Fraction
 import pytest
 
 import archline as al
-from archline.claims.communication_bounds import communication_bounds, named_problem, problem_of, problem_tables
+from archline.claims.communication_bounds import (
+    derive_communication_bounds,
+    find_library_problem,
+    load_problem_tables,
+    parse_problem,
+)
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from cli_support import cli
@@ -113,8 +118,8 @@ def test_three_regimes_by_hand():
         512: 3 * (m * n * k / 512) ** (2 / 3),
     }
     for sizes in ((m, n, k), (k, m, n), (n, k, m)):
-        solved = named_problem("matmul(n, m, p)", ring.sizes)
-        bounds = communication_bounds(ring.module, ring.node, solved)
+        solved = parse_problem("matmul(n, m, p)", ring.sizes)
+        bounds = derive_communication_bounds(ring.module, ring.node, solved)
         for processors, lead in by_regime.items():
             at = dict(zip("nmp", sizes, strict=True)) | {"P": processors}
             low, high = bounds.at(at, None)["memory-independent"]
@@ -162,8 +167,8 @@ def test_naive_transform_attains_its_bound_as_an_expression():
 def test_registers_count_as_memory(path):
     """Two matrices as in Cannon's algorithm: M is 3*b^2 and the register in which products are summed."""
     algorithm = al.load(path)["with_register"]
-    solved = named_problem("matmul(n, n, n)", algorithm.sizes)
-    bounds = communication_bounds(algorithm.module, algorithm.node, solved)
+    solved = parse_problem("matmul(n, n, n)", algorithm.sizes)
+    bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
     assert bounds.registers == 1
     low, _ = bounds.at({"n": 16, "g": 8}, Fraction(12))["memory-dependent"]
     assert float(low) == pytest.approx(2 * 16**3 / (64 * math.sqrt(13)) - 3 * 16**2 / 64)
@@ -180,8 +185,8 @@ algorithm named(A: real[M, M], B: real[M, M], C: out real[M, M], m: size, n: siz
 def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
     """M rows on n nodes of m cores: a core receives a node's share, (3*(M^2/n^(2/3) - M^2/n))/m."""
     algorithm = al.loads(NAMES)["named"]
-    solved = named_problem("matmul(M, M, M)", algorithm.sizes)
-    bounds = communication_bounds(algorithm.module, algorithm.node, solved)
+    solved = parse_problem("matmul(M, M, M)", algorithm.sizes)
+    bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved)
     found = bounds.at({"M": 24, "n": 8, "m": 2}, Fraction(99))
     assert found["memory-independent"] == (3 * (24**2 // 4 - 24**2 // 8) / 2,) * 2
     node = 2 * (99 + 1)
@@ -190,11 +195,11 @@ def test_sizes_may_have_the_names_of_the_problem_and_of_its_letters():
     assert "sqrt(memory)" in bounds.bounds[0].cases[0].bound
 
 
-@pytest.mark.parametrize("target", problem_tables()["algorithms"])
+@pytest.mark.parametrize("target", load_problem_tables()["algorithms"])
 def test_every_algorithm_of_the_file_has_bounds(target):
     algorithm = al.algorithm(target)
-    solved = problem_of(algorithm.node)
-    bounds = communication_bounds(algorithm.module, algorithm.node, solved).bounds
+    solved = find_library_problem(algorithm.node)
+    bounds = derive_communication_bounds(algorithm.module, algorithm.node, solved).bounds
     assert bounds
     assert all(each.cases or each.growth for each in bounds)
     assert {name for value in solved.sizes.values() for name in s.names(value)} <= {*algorithm.sizes, "f"}

@@ -12,7 +12,7 @@ import pytest
 
 import archline as al
 from archline.language.diagnostics import ArchlineError
-from archline.resources import resource
+from archline.resources import find_resource
 from cli_support import cli
 from effort import some
 
@@ -167,7 +167,7 @@ def test_an_index_that_callers_restrict_is_left_out() -> None:
 
 
 @pytest.mark.parametrize(
-    "path", sorted((resource("stdlib") / "distributed").glob("*.algo")), ids=lambda path: path.stem
+    "path", sorted((find_resource("stdlib") / "distributed").glob("*.algo")), ids=lambda path: path.stem
 )
 def test_the_library_has_no_faults(path: Path) -> None:
     module = al.load(f"distributed.{path.stem}")

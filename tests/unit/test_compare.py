@@ -26,8 +26,8 @@ from archline.compare.verdicts import (
     QUANTITIES,
     THIN,
     Execution,
+    decide_by_executions,
     judge_estimates,
-    with_executions,
 )
 from archline.energy.estimates import Estimate, estimate_amounts
 from archline.energy.machines import Machine
@@ -58,15 +58,15 @@ def roofline(flops: Any, traffic: Any) -> Estimate:
 def test_executions_decide_what_bounds_leave_open() -> None:
     verdict = judge_estimates(ice((10, 30), 2), ice(20, (4, 5)), "energy")
     less, more, tie = (Interval.of(F(each)) for each in ("0.5", "2", "1"))
-    assert with_executions(verdict, [], "memory") == verdict
-    found = with_executions(verdict, [Execution("random", less), Execution("rising", less)], "memory")
+    assert decide_by_executions(verdict, [], "memory") == verdict
+    found = decide_by_executions(verdict, [Execution("random", less), Execution("rising", less)], "memory")
     assert (found.verdict, found.less, found.decides) == (EXECUTED, "A", "memory")
     assert found.reason == "with random; rising"
     assert not found.decided
     assert found.ratio == verdict.ratio
-    assert with_executions(verdict, [Execution("random", more)], "").less == "B"
-    assert with_executions(verdict, [Execution("random", tie)], "").less is None
-    both = with_executions(verdict, [Execution("random", less), Execution("rising", more)], "")
+    assert decide_by_executions(verdict, [Execution("random", more)], "").less == "B"
+    assert decide_by_executions(verdict, [Execution("random", tie)], "").less is None
+    both = decide_by_executions(verdict, [Execution("random", less), Execution("rising", more)], "")
     assert (both.verdict, both.less) == (DEPENDS, None)
     assert "0.5 with random" in both.reason
     assert "2 with rising" in both.reason

@@ -13,7 +13,7 @@ from archline.api.growth import order
 from archline.expr import build as b
 from archline.growth.growths import Growth, decide_growth
 from archline.language.parser import parse_expression
-from archline.report.costs.full import as_document as documented
+from archline.report.costs.full import make_json_document as documented
 from cli_support import cli
 from effort import long, some
 from stdlib_targets import TRIED, report

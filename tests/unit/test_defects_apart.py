@@ -36,7 +36,7 @@ claim flops(g) == n
 @pytest.fixture
 def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     """A file with an algorithm whose derivation is broken on purpose."""
-    honest = analyse._derive
+    honest = analyse._derive_costs
 
     def derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
         # `diff` gives algorithms other names.

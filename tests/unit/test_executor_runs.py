@@ -228,7 +228,7 @@ def test_interrupt_stops_compiled_code(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
 
     with pytest.raises(KeyboardInterrupt):
-        progress.in_large_stack(work, state, recursive=False)
+        progress.run_in_large_stack(work, state, recursive=False)
 
 
 @long

@@ -20,7 +20,7 @@ from archline.execution.data import generate_arguments
 from archline.execution.run import execute
 from archline.language.diagnostics import ArchlineError
 from archline.language.loader import load_text
-from archline.report.paths import PathTable, rest_of
+from archline.report.paths import PathTable, subtract_steps
 from effort import long, some
 from energy_support import made
 
@@ -48,7 +48,7 @@ def test_messages_of_the_statements_add_up_to_the_bound(target: str) -> None:
     """Messages are bounded statement by statement: nothing is left over."""
     table = _table(target)
     rows = {row.metric: row for row in table.view.rows}
-    assert rest_of(table.steps, rows["messages"]) == ZERO
+    assert subtract_steps(table.steps, rows["messages"]) == ZERO
     assert sum((each.upper("messages") for each in table.steps), ZERO) == rows["messages"].upper
 
 

@@ -16,8 +16,8 @@ import archline as al
 from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, value_at
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.derivation import Derivation
-from archline.cost_growth.growth_of_cost import solved_recurrence
-from archline.cost_growth.growth_of_recursion import BySolving
+from archline.cost_growth.growth_of_cost import derive_recurrence_growth
+from archline.cost_growth.growth_of_recursion import RecurrenceGrowth
 from archline.expr import tree as s
 from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure
@@ -82,15 +82,15 @@ def text_of(calls: str, power: int, threshold: int = 8) -> str:
     return "\n".join([*lines, "        s += 1.0", "    else:", "        s += 1.0", ""])
 
 
-def solved(text: str) -> BySolving:
+def solved(text: str) -> RecurrenceGrowth:
     """What the recurrence tells, without the search for bounds, which takes longer."""
     module = load_text(text)
     algorithm = module.algorithms["f"]
     recursion = Derivation(module, coarse=False).recursions.recurrence(algorithm, "flops")
     if recursion is None:
-        return BySolving(None, None, reason="not proved to end")
+        return RecurrenceGrowth(None, None, reason="not proved to end")
     costs = Costs(algorithm.name, module.signatures[algorithm].size_names, (), {}, {})
-    found = solved_recurrence(costs, Cost("flops", "unknown", None, None, recursion=recursion))
+    found = derive_recurrence_growth(costs, Cost("flops", "unknown", None, None, recursion=recursion))
     assert found is not None
     return found
 
@@ -157,7 +157,7 @@ def counted(calls: list[Callable[[int], int]], power: int, threshold: int) -> Ca
     return flops
 
 
-def exact_or_rounded(found: BySolving) -> bool:
+def exact_or_rounded(found: RecurrenceGrowth) -> bool:
     """Whether one expression bounds from both sides, or two with numbers that are rounded down and up."""
     return found.lower is not None and (
         has_same_structure(found.upper, found.lower) or "." in format_expression(found.lower)

@@ -18,7 +18,7 @@ from archline.claims.decide import decide_claims
 from archline.claims.verdicts import Verdict
 from archline.cost_growth.forms import _merge_logarithms
 from archline.language.loader import load_text
-from archline.numbers import significant
+from archline.numbers import format_significant
 
 N = Poly.symbol("n")
 TRIANGLE = "for i in 0..n-1:\n    for j in 0..i:\n        x[j] += 1.0"
@@ -114,7 +114,9 @@ def test_a_counterexample_shows_the_ratio_of_the_cost_itself_at_sizes_that_matte
     )
     lower, _ = enclose_count(derive(module, module.algorithms["f"])["work"], {"n": 16}).ends
     found = decided("work is O(n)", HALVES)
-    assert f"cost/claim is unbounded along n = 2^T: {significant(float(lower / 16), 3)} at n = 16, " in found.reason
+    assert (
+        f"cost/claim is unbounded along n = 2^T: {format_significant(float(lower / 16), 3)} at n = 16, " in found.reason
+    )
     assert not {"Z", "L", "P", "K"} & set(found.reason.split())
 
 

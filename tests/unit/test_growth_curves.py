@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from archline.algebra.reals import Constant, OutOfReachError
 from archline.growth import hardy_field as scales
-from archline.growth.balls import format_digits, value_at
+from archline.growth.balls import enclose_value_at, format_digits
 from archline.growth.hardy_field import Curve, evaluate_along
 from archline.growth.is_big_o import Refuted
 from archline.growth.normal_form import evaluate_constant
@@ -36,14 +36,14 @@ def point() -> dict[str, mpf]:
     return {"n": 3 + FAR / 2, "m": 2 * log - mp.log(3, 2), "p": mp.log(log, 2), "q": mp.log(5, 2)}
 
 
-def near(value: scales.Value) -> mpf:
+def near(value: scales.AsymptoticValue) -> mpf:
     """The logarithm of a leading term at T = FAR."""
     levels = [FAR, mp.log(FAR, 2)]
-    while len(levels) < scales.LEVELS:
+    while len(levels) < scales.LEVEL_COUNT:
         levels.append(mp.log(levels[-1], 2))
-    total = mp.log(mpf(value.leading.coefficient.enclosed(256).mid().str(60, radius=False)), 2)
+    total = mp.log(mpf(value.leading.coefficient.enclose_at_precision(256).mid().str(60, radius=False)), 2)
     for level, power in zip(levels, value.leading.scale, strict=True):
-        total += level * mpf(power.enclosed(4000).mid().str(1100, radius=False))
+        total += level * mpf(power.enclose_at_precision(4000).mid().str(1100, radius=False))
     return total
 
 
@@ -106,7 +106,7 @@ def test_counterexamples_are_written_out() -> None:
 )  # fmt: skip
 def test_values_at_points(text: str, shown: str) -> None:
     """At n = 7 and m = 3; log2(w) is log2(2 + w)."""
-    assert format_digits(value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
+    assert format_digits(enclose_value_at(parse_expression(text), {"n": 7, "m": 3})) == shown
 
 
 # Constants.
@@ -144,7 +144,7 @@ def test_constants_are_what_they_are(text: str) -> None:
         expected = valued(text)
         assert (expected > mpf(2) ** -400) - (expected < -(mpf(2) ** -400)) == sign
         for each in (found, again):
-            ball = each.enclosed(400)
+            ball = each.enclose_at_precision(400)
             assert abs(mpf(ball.mid().str(100, radius=False)) - expected) <= mpf(2) ** -300 * (1 + abs(expected))
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import archline as al
-from archline.analysis.checks.races import certain_races
+from archline.analysis.checks.races import find_certain_races
 from archline.energy.models import load_models
 from archline.expr.tree import Source
 from archline.language.builder import INTRINSICS
@@ -447,6 +447,6 @@ def test_a_baseline_that_is_not_there(folder: Path) -> None:
 def test_a_race_on_a_register_says_how_it_is_summed() -> None:
     text = "algorithm f(x: real[n]) -> real:\n    local s: real = 0\n    parallel for i in 0..n:\n        s += x[i]\n    return s\n"
     module = load_text(text)
-    hint = certain_races(module, module.algorithms["f"])[0].hint or ""
+    hint = find_certain_races(module, module.algorithms["f"])[0].hint or ""
     assert "`local s: real[1] = 0`" in hint
     assert "`atomic s[0] += ...`" in hint

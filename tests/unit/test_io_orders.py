@@ -8,7 +8,7 @@ from itertools import pairwise
 import pytest
 
 import archline as al
-from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, io_growth_of_recursion
+from archline.analysis.cache.recursive.asymptotic import UnsolvedRecursionError, derive_io_growth
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
 from archline.growth.is_big_o import Proved, is_O
 from archline.language.diagnostics import ArchlineError
@@ -40,7 +40,7 @@ KNOWN = [
 def test_io_of_recursion_grows_as_is_known(target: str, known: str) -> None:
     module, algorithm = load(target)
     facts = (*algorithm.where, *TALL)
-    for growth in io_growth_of_recursion(RecursiveMissBounds(module, algorithm), facts):
+    for growth in derive_io_growth(RecursiveMissBounds(module, algorithm), facts):
         assert not growth.where
         assert isinstance(is_O(growth.upper, parse_expression(known), facts), Proved)
 
@@ -48,7 +48,7 @@ def test_io_of_recursion_grows_as_is_known(target: str, known: str) -> None:
 def test_a_square_product_is_no_less() -> None:
     """The recurrence's own growth: no bound below the paper's for n = m = p."""
     module, algorithm = load("dense.matmul::matmul_co")
-    (growth,) = io_growth_of_recursion(RecursiveMissBounds(module, algorithm), TALL)
+    (growth,) = derive_io_growth(RecursiveMissBounds(module, algorithm), TALL)
     facts = (*TALL, *parse_facts("n == m, m == p"))
     assert isinstance(is_O(parse_expression(PRODUCT), growth.upper, facts), Proved)
 
@@ -95,7 +95,7 @@ UNEVEN = """algorithm f(x: inout real[n]):
 def test_the_data_takes_the_branch_that_calls_most() -> None:
     """Three halves: n^log2(3), whatever the branch of the other calls holds beside its call."""
     module = al.loads(UNEVEN)
-    (growth,) = io_growth_of_recursion(RecursiveMissBounds(module.module, module["f"].node), TALL)
+    (growth,) = derive_io_growth(RecursiveMissBounds(module.module, module["f"].node), TALL)
     assert isinstance(is_O(parse_expression("n^log2(3)/(L*Z^(log2(3) - 1))"), growth.upper, TALL), Proved)
 
 
@@ -220,9 +220,9 @@ def test_halves_are_no_roots() -> None:
     """Of a recursion that makes another number of calls than sizes add up to, nothing is said."""
     module = al.loads(ROOTS.format("n/p"))
     with pytest.raises(UnsolvedRecursionError):
-        io_growth_of_recursion(RecursiveMissBounds(module.module, module["f"].node), TALL)
+        derive_io_growth(RecursiveMissBounds(module.module, module["f"].node), TALL)
     module = al.loads(ROOTS.format("p"))
-    (growth,) = io_growth_of_recursion(RecursiveMissBounds(module.module, module["f"].node), TALL)
+    (growth,) = derive_io_growth(RecursiveMissBounds(module.module, module["f"].node), TALL)
     assert isinstance(is_O(parse_expression("n*log2(n)/(L*log2(Z)) + n/L + 1"), growth.upper, TALL), Proved)
 
 

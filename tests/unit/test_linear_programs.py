@@ -20,7 +20,7 @@ from archline.algebra.lp.highs import (
     ADDED_COLUMNS,
     FREE,
     INITIAL_COLUMNS,
-    POSITIVE,
+    NONNEGATIVE,
     ColumnGenerationProgram,
     LinearProgram,
     Matrix,
@@ -169,7 +169,7 @@ def _drawn(seed: int) -> tuple[np.ndarray, Matrix, np.ndarray, list[tuple[float,
     matrix = Matrix(rows.astype(np.int32), columns.astype(np.int32), dense[rows, columns], dense.shape)
     aim = random.integers(1, 9, WIDTH).astype(float)
     aim[0] = 0.0
-    return aim, matrix, right, [FREE, *[POSITIVE] * (WIDTH - 1)]
+    return aim, matrix, right, [FREE, *[NONNEGATIVE] * (WIDTH - 1)]
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -9,10 +9,10 @@ import pytest
 
 from archline.language.parser import parse_headers, parse_program
 from archline.language.source import read_source
-from archline.resources import resource
+from archline.resources import find_resource
 from cli_support import cli
 
-FILES = sorted(resource("stdlib").rglob("*.algo"))
+FILES = sorted(find_resource("stdlib").rglob("*.algo"))
 
 
 def targets(*arguments: str) -> list[str]:
@@ -34,7 +34,7 @@ def test_headers_are_those_of_the_whole_file(file: Path) -> None:
 
 def test_the_library_is_listed_once_and_grouped() -> None:
     expected = [
-        f"{'.'.join(file.relative_to(resource('stdlib')).with_suffix('').parts)}::{each.name}"
+        f"{'.'.join(file.relative_to(find_resource('stdlib')).with_suffix('').parts)}::{each.name}"
         for file in FILES
         for each in parse_program(read_source(file)).algorithms
     ]

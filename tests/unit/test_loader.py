@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from archline.language.diagnostics import ArchlineError
-from archline.language.loader import load_path, load_target, load_text, stdlib_modules
+from archline.language.loader import list_stdlib_modules, load_path, load_target, load_text
 from archline.language.parser import make_parser
 from effort import long
 
@@ -37,8 +37,8 @@ def test_a_path_with_and_without_an_algorithm(tmp_path: Path) -> None:
 
 
 def test_every_module_of_the_standard_library_loads() -> None:
-    assert "dense.matmul" in stdlib_modules()
-    for name in stdlib_modules():
+    assert "dense.matmul" in list_stdlib_modules()
+    for name in list_stdlib_modules():
         module, _ = load_target(name)
         assert module.algorithms
 

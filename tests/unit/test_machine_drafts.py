@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from archline.energy.drafts import Draft, read_draft
 from archline.energy.machine_files import read_machine
-from archline.report.machines import draft
+from archline.report.machines import render_draft
 from cli_support import cli
 from effort import drawn
 
@@ -53,7 +53,7 @@ def command_of(name: str) -> str:
 def values(found: Draft, folder: Path) -> dict[str, Fraction]:
     """The quantities of the draft as a machine file, but for the word."""
     path = folder / "it.toml"
-    path.write_text(draft(found, "it"), encoding="utf-8")
+    path.write_text(render_draft(found, "it"), encoding="utf-8")
     return {name: each.value for name, each in read_machine(path).quantities.items() if name != "word"}
 
 
@@ -70,7 +70,7 @@ def test_what_a_listing_says(name: str, tmp_path: Path) -> None:
 
 def test_every_number_names_its_row(tmp_path: Path) -> None:
     path = tmp_path / "it.toml"
-    path.write_text(draft(read_draft(LISTINGS / "bcm2712.txt", "lscpu"), "it"))
+    path.write_text(render_draft(read_draft(LISTINGS / "bcm2712.txt", "lscpu"), "it"))
     shared = read_machine(path).quantities["L2_shared"]
     lines = (LISTINGS / "bcm2712.txt").read_text().splitlines()
     for number, key in re.findall(r"line (\d+), ([^:]*):", shared.source.place):

@@ -12,7 +12,7 @@ from archline.energy.machines import KINDS, Machine
 from archline.energy.quantities import QUANTITIES
 from archline.energy.units import parse_unit
 from archline.language.diagnostics import ArchlineError
-from archline.papers.recipes import INPUTS
+from archline.papers.recipes import RECIPE_INPUTS
 from archline.papers.rows import read_paper
 from effort import some
 from energy_support import codes
@@ -237,7 +237,7 @@ def test_notes_refer_to_rows_of_papers() -> None:
     found = {ref for name in every_variant() for note in machine(name).notes for ref in ROWS.findall(note)}
     assert len(found) >= 6
     for paper, place in found:
-        assert place in {row.place for row in read_paper(paper, INPUTS).rows}
+        assert place in {row.place for row in read_paper(paper, RECIPE_INPUTS).rows}
 
 
 def test_roofline_table_2() -> None:

@@ -19,7 +19,7 @@ from archline.api.running import run_at
 from archline.costs.sizes import from_python
 from archline.execution.results import RunCounts
 from archline.execution.run import execute
-from archline.ir.amounts import UNIT, UnknownAmount
+from archline.ir.amounts import UNIT_AMOUNT, UnknownAmount
 from archline.ir.max_plus import serial_map
 from archline.language import metrics
 from archline.language.loader import load_target, load_text
@@ -190,11 +190,11 @@ def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     """Where neither of two derivations counts all, a path without its unknown parts is no span."""
     nothing = UnknownAmount("of one thing")
     here = Tally({"work": nothing}, {"span": serial_map(nothing)})
-    elsewhere = Tally({}, {"span": serial_map(UNIT)}, gap=UnknownAmount("of another"))
+    elsewhere = Tally({}, {"span": serial_map(UNIT_AMOUNT)}, gap=UnknownAmount("of another"))
     facts = Facts()
     assert isinstance(here.within(elsewhere, facts).amount("span"), UnknownAmount)
     assert isinstance(elsewhere.within(here, facts).amount("span"), UnknownAmount)
-    assert here.within(Tally({"work": UNIT}, {"span": serial_map(UNIT)}), facts).known
+    assert here.within(Tally({"work": UNIT_AMOUNT}, {"span": serial_map(UNIT_AMOUNT)}), facts).known
     # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
     program = program_from_seed(152)
     module = load_text(program.text)

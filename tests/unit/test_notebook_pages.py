@@ -14,7 +14,7 @@ import archline as al
 from archline.expr.build import call
 from archline.expr.text import Formula, join_phrases
 from archline.language.parser import parse_expression, parse_facts
-from archline.report.latex import formula
+from archline.report.latex import render_formula
 from cli_support import cli
 from effort import long, some
 from stdlib_targets import TRIED, report
@@ -158,7 +158,7 @@ def test_formats_of_the_command_show_the_page(tmp_path) -> None:  # type: ignore
 )
 def test_formulas_in_latex(found: Formula, text: str, expected: str) -> None:
     assert found == text
-    assert formula(found) == expected
+    assert render_formula(found) == expected
 
 
 def test_formulas_pass_between_processes_as_text() -> None:

@@ -53,7 +53,7 @@ def drawn_expression(source: random.Random, depth: int) -> Poly:
         case 7:
             return one * source.choice([X, Y]) ** -source.randint(1, 2)
         case _:
-            return a.isqrt_of(one)
+            return a.floor_sqrt(one)
 
 
 @pytest.mark.parametrize("ends", [(0, 3), (0, 0), (1, 3), (5, 9)])

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from archline.analysis.checks.failures import unset_outputs
+from archline.analysis.checks.failures import find_unset_outputs
 from archline.execution.data import generate_arguments
 from archline.execution.run import execute
-from archline.language.loader import load_target, load_text, stdlib_modules
+from archline.language.loader import list_stdlib_modules, load_target, load_text
 from cli_support import cli
 from effort import drawn
 
@@ -95,7 +95,7 @@ ZEROS = "\nalgorithm zeros(v: out real[k]):\n    where k >= 0\n    v[:] = 0.0\n"
 
 def warned(header: str, body: str) -> list[str]:
     module = load_text(f"algorithm f({header}):\n    {body}\n{ZEROS}")
-    return [each.message for each in unset_outputs(module, module.algorithms["f"]).values()]
+    return [each.message for each in find_unset_outputs(module, module.algorithms["f"]).values()]
 
 
 @pytest.mark.parametrize(("header", "body", "element", "sizes"), UNSET.values(), ids=UNSET)
@@ -129,7 +129,7 @@ CALLEE = "\nalgorithm copy_back(u: inout real[n, n], v: real[n, n]):\n    u[:, :
 def test_an_element_that_runs_read_before_it_is_set_is_named(copy: str) -> None:
     for first in (1, 0):
         module = load_text(COPIED_BACK.format(first=first, copy=copy) + CALLEE)
-        messages = [each.message for each in unset_outputs(module, module.algorithms["stencil"]).values()]
+        messages = [each.message for each in find_unset_outputs(module, module.algorithms["stencil"]).values()]
         expected = r"`v` is not set at \[0, 0\] where line \d+ reads it, which stops the run \(seen at n = 2, T = \d\)"
         assert len(messages) == first
         assert all(re.fullmatch(expected, each) for each in messages), messages
@@ -149,14 +149,14 @@ def test_on_a_grid_an_output_that_is_not_named() -> None:
     text = "algorithm f(X: real[n], Y: out real[n]) on grid(r: P):\n    where n == P\n    local x: real[1]\n"
     for more, expected in (("", ["`Y` is never set at [0], nor anywhere else"]), ("    output Y[r ..+ 1] = x\n", [])):
         module = load_text(f"{text}    input x = X[r ..+ 1]\n{more}")
-        assert [each.message for each in unset_outputs(module, module.algorithms["f"]).values()] == expected
+        assert [each.message for each in find_unset_outputs(module, module.algorithms["f"]).values()] == expected
 
 
 @pytest.mark.long
 def test_the_library_has_one_that_is_meant() -> None:
-    modules = [load_target(name)[0] for name in stdlib_modules()]
+    modules = [load_target(name)[0] for name in list_stdlib_modules()]
     every = [(each, algorithm) for each in modules for algorithm in each.algorithms.values()]
-    assert [algorithm.name for each, algorithm in every if unset_outputs(each, algorithm)] == ["prefix_sum_up"]
+    assert [algorithm.name for each, algorithm in every if find_unset_outputs(each, algorithm)] == ["prefix_sum_up"]
 
 
 def test_check_warns_in_every_format(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -237,7 +237,7 @@ def programs(draw: st.DrawFn) -> str:
 def test_no_run_sets_what_is_warned_of(text: str) -> None:
     module = load_text(text)
     algorithm = module.algorithms["f"]
-    for warning in unset_outputs(module, algorithm).values():
+    for warning in find_unset_outputs(module, algorithm).values():
         size = int(warning.message.rpartition(" = ")[2].rstrip(")"))
         place = int(warning.message.partition("[")[2].partition("]")[0])
         for seed in range(3):

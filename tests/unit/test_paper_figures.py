@@ -11,16 +11,16 @@ import pytest
 
 import archline as al
 from archline.papers.figures import figure
-from archline.papers.recipes import INPUTS
+from archline.papers.recipes import RECIPE_INPUTS
 from archline.papers.rows import expand_each, read_paper
-from archline.resources import resource
+from archline.resources import find_resource
 from cli_support import cli
 from effort import EFFORT, long, some
 
 FIGURES = [
     (path.stem, number if isinstance(number, str) else number[0])
-    for path in sorted(resource("papers").glob("*.toml"))
-    for table in read_paper(path.stem, INPUTS).figures
+    for path in sorted(find_resource("papers").glob("*.toml"))
+    for table in read_paper(path.stem, RECIPE_INPUTS).figures
     if EFFORT != "quick" or table["kind"] != "ratios"
     for each in expand_each(table)
     for number in [each["number"]]

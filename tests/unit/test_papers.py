@@ -15,18 +15,18 @@ import archline as al
 from archline.expr.values import evaluate
 from archline.language.parser import parse_expression, parse_facts
 from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, is_relation_true
-from archline.papers.forms import value_at
-from archline.papers.recipes import INPUTS, derive
-from archline.papers.report import derive_findings, format_entry
+from archline.papers.forms import evaluate_at
+from archline.papers.recipes import RECIPE_INPUTS, derive_verdict
+from archline.papers.report import derive_row_verdicts, format_entry
 from archline.papers.rows import read_paper
 from archline.records import replace
-from archline.resources import resource
+from archline.resources import find_resource
 from changed_forms import changes
 from cli_support import cli
 from effort import EFFORT, long, some
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "papers.md").read_text(encoding="utf-8")
-NAMES = sorted(path.stem for path in resource("papers").glob("*.toml"))
+NAMES = sorted(path.stem for path in find_resource("papers").glob("*.toml"))
 
 
 SLOW = ("growth", "run")
@@ -37,9 +37,9 @@ TRIED = {"quick": 8, "full": 3}.get(EFFORT, 1)
 
 @cache
 def findings(name: str) -> list[RowVerdict]:
-    rows = read_paper(name, INPUTS).rows
+    rows = read_paper(name, RECIPE_INPUTS).rows
     kept = [row for row in rows if EFFORT != "quick" or row.kind not in SLOW]
-    return [each for row in some(kept, 9) for each in some(derive_findings(row), 8)]
+    return [each for row in some(kept, 9) for each in some(derive_row_verdicts(row), 8)]
 
 
 def found(name: str, verdict: str) -> list[RowVerdict]:
@@ -53,7 +53,7 @@ def test_what_holds_fails_once_the_printed_form_is_changed(name: str) -> None:
         assert rows, each.row.place
         tried = rows[:2] if each.row.kind in SLOW and EFFORT != "deep" else rows[::TRIED]
         for row in tried:
-            verdict = derive(row)
+            verdict = derive_verdict(row)
             assert verdict.verdict == DIFFERS or verdict.within_rounding, (row.place, row.subject, row.printed)
 
 
@@ -61,7 +61,7 @@ def test_what_holds_fails_once_the_printed_form_is_changed(name: str) -> None:
 def test_what_differs_holds_once_the_derived_form_is_printed(name: str) -> None:
     for each in found(name, DIFFERS):
         assert each.reason
-        assert derive(each.row.printing(each.derived)).verdict == EQUAL, (
+        assert derive_verdict(each.row.with_printed(each.derived)).verdict == EQUAL, (
             each.row.place,
             each.row.subject,
             each.derived,
@@ -95,13 +95,13 @@ def test_a_reading_differs_word_for_word_and_a_change_of_the_print_is_no_longer_
         if each.within_rounding:
             continue
         assert "says" in each.row.table("reading"), (each.row.place, each.row.subject)
-        otherwise = each.row.read_otherwise
-        assert derive(otherwise).verdict == EQUAL
+        otherwise = each.row.under_reading
+        assert derive_verdict(otherwise).verdict == EQUAL
         for changed in changes(otherwise) if otherwise.kind not in (*SLOW, "claim") else ():
             if changed.printed != otherwise.printed:
                 reading = {**each.row.table("reading"), "printed": changed.printed}
                 row = replace(each.row, inputs={**each.row.inputs, "reading": reading})
-                verdict = derive(row)
+                verdict = derive_verdict(row)
                 assert verdict.verdict == DIFFERS or verdict.within_rounding, (row.place, row.subject, changed.printed)
 
 
@@ -201,7 +201,7 @@ def test_equation_20_with_c_as_printed_and_d_as_derived_takes_all_the_power() ->
     exact |= {name: Fraction(evaluate(parse_expression(rows[name].derived, name), exact)) for name in ("C", "D")}
     root = rows[""].derived.removeprefix("M <= ")
     for sign, power in ((1, 300.0), (-1, 101.732)):
-        found = value_at(parse_expression(root, "M"), {**exact, "C": sign * exact["C"]})
+        found = evaluate_at(parse_expression(root, "M"), {**exact, "C": sign * exact["C"]})
         memory = float(found.middle)
         used = (gamma_e * f + joules / memory) / (gamma_t * f + words / memory) + delta_e * memory + eps_e
         assert isclose(used, power, rel_tol=1e-5)
@@ -324,7 +324,7 @@ def test_a_cell_is_of_its_unit(tmp_path: Path, printed: str, right: str | None) 
     verdict = own(tmp_path, row + f'"{printed}"')
     assert (verdict.verdict, verdict.derived) == (EQUAL if right is None else DIFFERS, right or verdict.derived)
     assert right is None or "is in flop/B" in verdict.reason
-    assert derive(verdict.row.printing(verdict.derived)).verdict == EQUAL
+    assert derive_verdict(verdict.row.with_printed(verdict.derived)).verdict == EQUAL
 
 
 def test_numbers_of_other_units_are_no_cells(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ import archline as al
 from archline.api import pictures
 from archline.api.comparisons import Compared, compare
 from archline.report.pictures import PictureView
-from archline.report.pictures.comparison import view as compared_view
+from archline.report.pictures.comparison import make_view as compared_view
 from cli_support import cli
 from effort import long
 
@@ -307,9 +307,9 @@ def test_no_text_lies_on_another_or_leaves_the_figure(name: str) -> None:
     pytest.importorskip("matplotlib", reason=NEEDS)
     from matplotlib.text import Text
 
-    from archline.report.pictures.drawing import figure
+    from archline.report.pictures.drawing import make_figure
 
-    made = figure(VIEWS[name]())
+    made = make_figure(VIEWS[name]())
     made.canvas.draw()
     renderer = made.canvas.get_renderer()
     boxes = {each: Text.get_window_extent(each, renderer) for each in in_sight(made)}
@@ -372,7 +372,7 @@ def test_compare_draws(tmp_path: Path) -> None:
     found = texts(tmp_path / "bars.svg")
     assert "times matmul_co: proved" in found
     assert "computation" in found
-    (tmp_path / "bars.png").touch()
+    (tmp_path / "bars.png").check_register_race()
     at_a_point(XEON).save(tmp_path / "bars.png")
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
 

@@ -15,7 +15,7 @@ import pytest
 import archline as al
 from archline.api import plots
 from archline.api.plots import IoPlot
-from archline.report.pictures.io import IoPoint, labelled
+from archline.report.pictures.io import IoPoint, select_labelled_regimes
 from cli_support import cli, process
 from effort import some
 
@@ -181,15 +181,15 @@ def test_a_png_and_a_pdf_can_be_read(drawn: IoPlot, tmp_path: Path) -> None:
 
 def test_between_the_points_steps_are_bounds_too(drawn: IoPlot) -> None:
     """The lines that matplotlib is given, at every Z: the upper one holds to the right, the lower one to the left."""
-    from archline.report.pictures.drawing import figure
+    from archline.report.pictures.drawing import make_figure
 
-    (axes,) = figure(drawn.view).axes
+    (axes,) = make_figure(drawn.view).axes
     upper, lower = axes.lines[:2]
     assert (upper.get_drawstyle(), lower.get_drawstyle()) == ("steps-post", "steps-pre")
     assert [float(each.upper) for each in drawn.points] == list(upper.get_ydata())
     assert [float(each.lower) for each in drawn.points] == list(lower.get_ydata())
     marks = [line.get_xdata()[0] for line in axes.lines if line.get_linestyle() == ":"]
-    assert marks == [each.words for each in labelled(drawn.view)]
+    assert marks == [each.words for each in select_labelled_regimes(drawn.view)]
 
 
 @pytest.mark.parametrize(

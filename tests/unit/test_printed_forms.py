@@ -18,7 +18,7 @@ import archline as al
 from archline.algebra.atoms import floor_div
 from archline.algebra.polynomial import Poly
 from archline.algebra.printing import to_text
-from archline.costs.sizes import broken_facts
+from archline.costs.sizes import report_broken_facts
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import evaluate, evaluate_static
@@ -27,7 +27,7 @@ from archline.language.parser import parse_expression
 from archline.report import derivation, documents
 from archline.report.cost_view import CostView
 from archline.report.costs import full
-from archline.report.costs.page import first_page
+from archline.report.costs.page import render_first_page
 from archline.report.json import render
 from effort import drawn, some
 from stdlib_targets import ALL, QUICK
@@ -57,10 +57,10 @@ def view_of(target: str) -> CostView:
 
 
 def outputs(view: CostView) -> Iterator[str]:
-    yield first_page(view, 100)
-    yield documents.text(full.document(view), 1000)
+    yield render_first_page(view, 100)
+    yield documents.text(full.make_page(view), 1000)
     for metric in ("flops", "work", "span", "io"):
-        yield derivation.text(view, metric, 1000)
+        yield derivation.render_derivation(view, metric, 1000)
 
 
 @pytest.mark.parametrize("target", some(TARGETS, 2))
@@ -83,7 +83,7 @@ def points(view: CostView, names: set[str]) -> list[dict[str, int]]:
         point |= {name: max(1, point[name]) for name in names - vanishing(view)}
         point["L"] = generator.choice([1, 2, 3, 8])
         point["Z"] = point["L"] * generator.choice([1, 2, 3, 5, 40])
-        if not broken_facts(point, tuple(facts)):
+        if not report_broken_facts(point, tuple(facts)):
             found.append(point)
     return found[:300]
 
@@ -113,7 +113,7 @@ def calls(node: object) -> Iterator[s.Call]:
 
 
 def forms(view: CostView) -> Iterator[str]:
-    document = json.loads(render(full.as_document(view)))
+    document = json.loads(render(full.make_json_document(view)))
     for cost in document["costs"].values():
         yield from filter(None, (cost["lower"], cost["upper"]))
         for each in cost["regimes"]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from archline.expr.tree import Source, structural_key
+from archline.expr.tree import Source, make_structural_key
 from archline.language.parser import parse_expression, parse_facts, parse_program
 from archline.language.printer import format_expression, format_fact, format_program
 from effort import drawn
@@ -25,7 +25,7 @@ def assert_round_trip(text: str) -> None:
     before = parse_program(Source("test.algo", text))
     printed = format_program(before)
     after = parse_program(Source("test.algo", printed))
-    assert structural_key(after.items) == structural_key(before.items)
+    assert make_structural_key(after.items) == make_structural_key(before.items)
     assert [comment.text for comment in after.comments] == [comment.text for comment in before.comments]
     assert format_program(after) == printed
 
@@ -86,7 +86,7 @@ def test_comments_in_nasty_places() -> None:
 def test_expressions(written: str, canonical: str) -> None:
     expr = parse_expression(written)
     assert format_expression(expr) == canonical
-    assert structural_key(parse_expression(canonical)) == structural_key(expr)
+    assert make_structural_key(parse_expression(canonical)) == make_structural_key(expr)
 
 
 @pytest.mark.parametrize(

@@ -12,9 +12,9 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.enumerate import holds_in_binades
-from archline.algebra.prove.handelman import by_products
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.enumerate import prove_in_binades
+from archline.algebra.prove.handelman import prove_by_products
+from archline.algebra.prove.prover import prove_never_negative
 from effort import drawn
 
 N, M, P = (Poly.symbol(name) for name in "nmp")
@@ -44,7 +44,7 @@ def ordered(least: int = 1) -> Facts:
     ],
 )
 def test_known_inequalities_are_proved(value: Poly) -> None:
-    assert never_negative(value, ordered(), [by_products])
+    assert prove_never_negative(value, ordered(), [prove_by_products])
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_known_inequalities_are_proved(value: Poly) -> None:
 def test_false_claims_are_not_proved(value: Poly, least: int) -> None:
     sizes = [(n, m, p) for n, m, p in product(range(least, 9), repeat=3) if n >= m >= p]
     assert any(evaluate(value, {"n": n, "m": m, "p": p}) < 0 for n, m, p in sizes)
-    assert not never_negative(value, ordered(least), [by_products])
+    assert not prove_never_negative(value, ordered(least), [prove_by_products])
 
 
 TERMS = (
@@ -77,7 +77,7 @@ TERMS = (
 def test_what_is_proved_holds(terms: list[tuple[Poly, int]], constant: int) -> None:
     value = sum((term.scaled(number) for term, number in terms), Poly.constant(constant))
     for least in (0, 1):
-        if never_negative(value, ordered(least), [by_products]):
+        if prove_never_negative(value, ordered(least), [prove_by_products]):
             for n, m, p in product(range(least, 14), repeat=3):
                 assert not n >= m >= p or evaluate(value, {"n": n, "m": m, "p": p}) >= 0, (n, m, p)
 
@@ -114,7 +114,7 @@ def facts(name: str, least: int) -> Facts:
 )
 def test_false_claims_are_not_proved_in_binades(value: Poly, name: str, least: int) -> None:
     assert any(evaluate(value, {name: size}) < 0 for size in range(least, 60))
-    assert not holds_in_binades(value, facts(name, least))
+    assert not prove_in_binades(value, facts(name, least))
 
 
 FACTORS = st.sampled_from(
@@ -138,5 +138,5 @@ def test_what_is_proved_holds_in_binades(terms: list[tuple[int, Poly, Poly]], le
     value = Poly.constant(0)
     for coefficient, x, y in terms:
         value = value + (x * y).scaled(coefficient)
-    if holds_in_binades(value, facts("n", least)):
+    if prove_in_binades(value, facts("n", least)):
         assert all(evaluate(value, {"n": size}) >= 0 for size in (*range(least, 200), 1023, 1024, 1025, 99_999))

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from archline.analysis.analyse import derive
-from archline.analysis.cache.analyse import io_cost
-from archline.claims.published import Published, published_bounds, published_tables
+from archline.analysis.cache.analyse import derive_io_cost
+from archline.claims.published import PublishedComparison, compare_published_bounds, load_published_tables
 from archline.language import syntax as s
 from archline.language.loader import load_target
 from archline.language.parser import parse_expression
@@ -20,17 +20,17 @@ ROOT = Path(__file__).resolve().parents[2]
 SOURCE = json.loads((ROOT / "tests" / "data" / "published_bounds.json").read_text(encoding="utf-8"))
 
 
-def beside(target: str) -> Published:
+def beside(target: str) -> PublishedComparison:
     module, algorithm = load_target(target)
     assert algorithm is not None
     costs = derive(module, algorithm)
-    found = published_bounds(module, algorithm, costs, io_cost(module, algorithm))
+    found = compare_published_bounds(module, algorithm, costs, derive_io_cost(module, algorithm))
     assert found is not None
     return found
 
 
 def test_the_file_has_the_published_bounds() -> None:
-    assert {key: published_tables()[key] for key in SOURCE} == SOURCE
+    assert {key: load_published_tables()[key] for key in SOURCE} == SOURCE
 
 
 def test_it_is_in_the_wheel() -> None:
@@ -39,11 +39,11 @@ def test_it_is_in_the_wheel() -> None:
 
 def test_every_expression_is_one_of_the_language() -> None:
     """No text of the file is ever evaluated."""
-    for bounds in published_tables()["kernels"].values():
+    for bounds in load_published_tables()["kernels"].values():
         for text in bounds.values():
             assert names(text)
-    assert set(published_tables()["source"]) >= {
-        by for bounds in published_tables()["kernels"].values() for by in bounds
+    assert set(load_published_tables()["source"]) >= {
+        by for bounds in load_published_tables()["kernels"].values() for by in bounds
     }
 
 
@@ -51,24 +51,26 @@ def names(text: str) -> set[str]:
     return {node.id for node in s.nodes(parse_expression(text)) if isinstance(node, s.Name)}
 
 
-@pytest.mark.parametrize("target", published_tables()["algorithms"])
+@pytest.mark.parametrize("target", load_published_tables()["algorithms"])
 def test_algorithms_have_the_sizes_of_their_kernels(target: str) -> None:
-    known = published_tables()["algorithms"][target]
+    known = load_published_tables()["algorithms"][target]
     module, algorithm = load_target(target)
     assert algorithm is not None
-    theirs = {name for text in published_tables()["kernels"][known["kernel"]].values() for name in names(text)} - {"S"}
+    theirs = {name for text in load_published_tables()["kernels"][known["kernel"]].values() for name in names(text)} - {
+        "S"
+    }
     assert theirs <= set(known["sizes"])
     ours = {name for text in known["sizes"].values() for name in names(text)}
     assert ours <= set(module.signatures[algorithm].size_names)
 
 
 @long
-@pytest.mark.parametrize("target", [each for each in published_tables()["algorithms"] if "_co" not in each])
+@pytest.mark.parametrize("target", [each for each in load_published_tables()["algorithms"] if "_co" not in each])
 def test_a_disagreement_is_explained(target: str) -> None:
     """And nothing is explained where ours grow alike."""
     found = beside(target)
     alike = all(each.relation == "the same" for each in found.bounds)
-    assert alike == ("because" not in published_tables()["algorithms"][target])
+    assert alike == ("because" not in load_published_tables()["algorithms"][target])
     assert alike == (found.because is None)
     assert all(each.relation in ("the same", "larger") for each in found.bounds)
 

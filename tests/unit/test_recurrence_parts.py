@@ -11,7 +11,7 @@ from archline.algebra.evaluate.formulas import BALL_ARITHMETIC, EXACT_ARITHMETIC
 from archline.algebra.reals import OutOfReachError
 from archline.language.parser import parse_expression
 from archline.recurrences.asymptotic.read import parse_recurrence
-from archline.recurrences.asymptotic.solve import _System, check_answer
+from archline.recurrences.asymptotic.solve import _SystemSolver, check_answer
 
 
 # The check that may veto an answer.
@@ -30,7 +30,7 @@ from archline.recurrences.asymptotic.solve import _System, check_answer
 )
 def test_wrong_growth_is_vetoed(text: str, wrong: list[str]) -> None:
     problem = parse_recurrence(text)
-    found = _System(problem).solve(problem.asked.name)
+    found = _SystemSolver(problem).solve(problem.asked.name)
     check_answer(problem, found)
     for growth in wrong:
         with pytest.raises(OutOfReachError, match=r"do(es)? not (confirm|agree)"):
@@ -47,7 +47,7 @@ def test_wrong_growth_is_vetoed(text: str, wrong: list[str]) -> None:
 )
 def test_wrong_closed_forms_are_vetoed(text: str, closed: str, wrong: list[str]) -> None:
     problem = parse_recurrence(text)
-    found = _System(problem).solve(problem.asked.name)
+    found = _SystemSolver(problem).solve(problem.asked.name)
     check_answer(problem, replace(found, closed=replace(found.closed, expr=parse_expression(closed))))
     for each in wrong:
         with pytest.raises(OutOfReachError, match="closed form"):
@@ -59,7 +59,7 @@ def test_wrong_closed_forms_are_vetoed(text: str, closed: str, wrong: list[str])
 )
 def test_wrong_exponential_growth_is_vetoed(text: str, wrong: list[str]) -> None:
     problem = parse_recurrence(text)
-    found = _System(problem).solve(problem.asked.name)
+    found = _SystemSolver(problem).solve(problem.asked.name)
     check_answer(problem, found)
     for growth in wrong:
         with pytest.raises(OutOfReachError, match=r"do(es)? not (confirm|agree)"):

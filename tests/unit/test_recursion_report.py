@@ -16,7 +16,7 @@ from archline.analysis.cost import Cost
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.language.parser import parse_expression
-from archline.recurrences.model import Case, Recurrence
+from archline.recurrences.model import Recurrence, RecurrenceCase
 from cli_support import cli
 
 HALVES = """algorithm halves(x: inout real[n]):
@@ -112,7 +112,7 @@ def points(report: al.CostReport) -> Iterator[dict[str, int]]:
             yield sizes
 
 
-def first_case(recurrence: Recurrence, sizes: Mapping[str, int]) -> Case:
+def first_case(recurrence: Recurrence, sizes: Mapping[str, int]) -> RecurrenceCase:
     return next(each for each in recurrence.cases if not each.when or evaluate_fact(parse_expression(each.when), sizes))
 
 

@@ -16,7 +16,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate as evaluate_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
-from archline.numbers import exact, point_text, readable
+from archline.numbers import format_exact, format_point, format_readable
 from archline.report import documents, latex, layout
 from archline.report.costs import full
 from archline.report.view import CheckedCounts, ValueRange
@@ -36,16 +36,16 @@ def test_wrapping_loses_nothing(sentence: str, width: int) -> None:
 # Numbers
 @given(st.fractions())
 def test_exact_numbers_read_back(value: Fraction) -> None:
-    assert Fraction(exact(value)) == value
-    assert abs(Fraction(readable(value)) - value) <= abs(value) / 10**8 or len(exact(value)) > 60
+    assert Fraction(format_exact(value)) == value
+    assert abs(Fraction(format_readable(value)) - value) <= abs(value) / 10**8 or len(format_exact(value)) > 60
 
 
 def test_long_numbers() -> None:
     # Python itself refuses to write more than 4300 digits.
-    assert exact(10**10_000) == "1" + "0" * 10_000
-    assert readable(10**10_000) == "1" + "0" * 19 + "... (10001 digits)"
-    assert readable(-(10**100)) == "-1" + "0" * 19 + "... (101 digits)"
-    assert point_text({"n": 3, "f": Fraction(7, 2)}) == "n = 3, f = 3.5"
+    assert format_exact(10**10_000) == "1" + "0" * 10_000
+    assert format_readable(10**10_000) == "1" + "0" * 19 + "... (10001 digits)"
+    assert format_readable(-(10**100)) == "-1" + "0" * 19 + "... (101 digits)"
+    assert format_point({"n": 3, "f": Fraction(7, 2)}) == "n = 3, f = 3.5"
 
 
 def test_bounds_hold_counts() -> None:
@@ -87,30 +87,30 @@ def test_bounds_hold_counts() -> None:
     ],
 )
 def test_latex(expression: str, expected: str) -> None:
-    assert latex.expression(parse_expression(expression)) == expected
+    assert latex.render_expression(parse_expression(expression)) == expected
 
 
 def test_latex_of_a_sum_longer_than_the_parser_takes() -> None:
-    assert latex.expression(b.sum_terms([(False, b.name("n"))] * 1000)).count("n") == 1000
+    assert latex.render_expression(b.sum_terms([(False, b.name("n"))] * 1000)).count("n") == 1000
 
 
 def test_text_in_latex_and_markdown_is_escaped() -> None:
     assert latex.escape_text("50% of a_b & {c}") == r"50\% of a\_b \& \{c\}"
     view = al.loads('algorithm f(x: inout real[n]):\n    "a | b"\n    x[0] = 1\n')["f"].cost().view()
-    assert "a \\| b" in documents.markdown(full.document(view))
+    assert "a \\| b" in documents.markdown(full.make_page(view))
 
 
 @pytest.mark.parametrize("target", some(TRIED, 8))
 def test_every_report_of_the_standard_library(target: str) -> None:
     view = report(target).view()
-    page = full.document(view)
+    page = full.make_page(view)
     display = documents.latex(page)
     assert display.count("{") - display.count(r"\{") == display.count("}") - display.count(r"\}")
     assert display.count(r"\left") == display.count(r"\right")
     # One cell more than there are bars inside a row, the same in every row of a table.
     for table in documents.markdown(page).split("\n\n"):
         assert len({line.count(" | ") for line in table.splitlines() if line.startswith("| ")}) <= 1
-    assert full.as_document(view)["costs"].keys() == {"flops", "work", "span", "io"}
+    assert full.make_json_document(view)["costs"].keys() == {"flops", "work", "span", "io"}
     assert documents.text(page, 100).startswith(f"{view.algorithm}: ")
 
 
@@ -118,7 +118,7 @@ def test_every_report_of_the_standard_library(target: str) -> None:
 @cache
 def written(target: str, metric: str, side: str) -> s.Expr | None:
     """A bound as the JSON has it, parsed."""
-    expression = full.as_document(report(target).view())["costs"][metric][side]
+    expression = full.make_json_document(report(target).view())["costs"][metric][side]
     return None if expression is None else parse_expression(expression)
 
 

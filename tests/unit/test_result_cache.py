@@ -263,7 +263,7 @@ FORKS = multiprocessing.get_start_method() == "fork"
 def test_a_process_that_crashes_leaves_no_hang(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for number in range(4):
         (here / f"s{number}.algo").write_text(SUM.format("n"))
-    group = checks._group
+    group = checks._check_algorithm
     monkeypatch.setattr(checks, "_group", lambda each, task: os._exit(1) if "s1" in task.target else group(each, task))
     result = cli("check", ".", "-j", "2", "--no-cache")
     assert result.code == 3

@@ -61,7 +61,7 @@ def test_a_module_is_loaded_when_a_name_is_read_and_missing_names_are_errors() -
     from archline import recurrences
     from archline.recurrences import model
 
-    assert model.System.__module__ == "archline.recurrences.model"
+    assert model.RecurrenceSystem.__module__ == "archline.recurrences.model"
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = model.nothing  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):

@@ -13,7 +13,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_text
-from archline.algebra.relax import bounded_max, bounded_sum
+from archline.algebra.relax import bound_nonnegative_maximum, bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from effort import drawn
 
@@ -51,7 +51,7 @@ def test_maxima_are_exact(value: Poly, lo: Poly, end: Poly) -> None:
 def test_bounds_hold(value: Poly, lo: Poly, end: Poly) -> None:
     value = a.positive_part(value)
     hi = FACTS.maximum(lo + 1, end)
-    for bounded, exact in ((bounded_sum, sum), (bounded_max, max)):
+    for bounded, exact in ((bound_sum, sum), (bound_nonnegative_maximum, max)):
         lower = bounded(value, "i", lo, hi, FACTS, False)
         upper = bounded(value, "i", lo, hi, FACTS, True)
         for point in POINTS:
@@ -96,20 +96,20 @@ def test_gaps_sum_to_the_total_and_the_largest_is_the_longest() -> None:
     gap = Poly.of_atom(a.Gap(rows, i))
     assert sum_over(gap * 3 + 1, "i", ZERO, n, facts) == total * 3 + n
     assert max_over(gap * 3 + 1, "i", ZERO, n, facts) == longest * 3 + 1
-    squares = bounded_sum(gap * gap, "i", ZERO, n, facts, True)
+    squares = bound_sum(gap * gap, "i", ZERO, n, facts, True)
     assert squares == longest * total
-    assert bounded_sum(gap * gap, "i", ZERO, n, facts, False) == total
+    assert bound_sum(gap * gap, "i", ZERO, n, facts, False) == total
     # A product of two is summed over either one.
     most, widest = Poly.symbol("nz"), Poly.symbol("nc")
     columns = Poly.of_atom(a.Gap(a.Segments("colptr", n, m, widest, attained=True), i))
     wide = facts.with_symbol("nc", (ZERO,), (m,))
-    assert bounded_sum(gap * columns, "i", ZERO, n, wide, True) == wide.minimum(longest * m, widest * most)
-    assert bounded_sum(gap * columns, "i", ZERO, n, wide, False) == ZERO
+    assert bound_sum(gap * columns, "i", ZERO, n, wide, True) == wide.minimum(longest * m, widest * most)
+    assert bound_sum(gap * columns, "i", ZERO, n, wide, False) == ZERO
     for value in (gap * widest - gap * columns, -(gap * columns) + gap * widest):
-        assert bounded_sum(value, "i", ZERO, n, wide, True) == widest * most
+        assert bound_sum(value, "i", ZERO, n, wide, True) == widest * most
     # A promise without the data's own largest gap bounds the maximum, but does not give it.
     promised = Poly.of_atom(a.Gap(a.Segments("rowptr", n, total, longest, attained=False), i))
-    assert bounded_max(promised, "i", ZERO, n, facts, True) == longest
+    assert bound_nonnegative_maximum(promised, "i", ZERO, n, facts, True) == longest
 
 
 def test_powers_sum_geometrically() -> None:
@@ -133,14 +133,14 @@ BENT = [
     i * 2 - part(i * 2 - 5) * 3, i * 2 - part(i - 3) * 5, i - part(i * 3 - 7) * 4, part(Poly.constant(7) - i * 2) * 3 + i, -part(i * 2 - 7) - part(5 - i * 2),
     n - part(i * 3 - n) - part(n - i * 3) * 2, part(i - 2) * part(Poly.constant(8) - i), i * (n - i), i * (n * 2 - i * 3), a.floor_div(i, Poly.constant(3)) * 4 - i,
     i - a.floor_div(i, Poly.constant(3)) * 4, a.floor_div(n - i, Poly.constant(2)) * 3 + i, a.floor_div(i, Poly.constant(2)) - a.floor_div(i, Poly.constant(3)),
-    a.modulo(i, Poly.constant(4)), a.modulo(i + n, Poly.constant(3)) * 2 - i, a.at_least_zero(i - m) * 5 - i, a.at_least_zero(m - i) * 5 + i, -i, i * -i + i * 6,
+    a.modulo(i, Poly.constant(4)), a.modulo(i + n, Poly.constant(3)) * 2 - i, a.nonnegative_indicator(i - m) * 5 - i, a.nonnegative_indicator(m - i) * 5 + i, -i, i * -i + i * 6,
 ]  # fmt: skip
 
 
 # What changes only between the last two of a range, or the first two.
 LATE = [
     # i*(i - 2) is 0, -1, 0, 3: it rises by twos.
-    i * (i - 2), a.isqrt_of(i * (i - 2) + 4), a.floor_div(i * (i - 2), Poly.constant(2)), a.ceil_log2(i * (i - 2) + 9) * m, a.isqrt_of(i * (i - 2) + 4) - i,
+    i * (i - 2), a.floor_sqrt(i * (i - 2) + 4), a.floor_div(i * (i - 2), Poly.constant(2)), a.ceil_log2(i * (i - 2) + 9) * m, a.floor_sqrt(i * (i - 2) + 4) - i,
     i - part(i - n + 2) * 5, i + part(1 - i) * 5, i * (n * 2 - 4 - i), i * (n * 2 - 4 - i) + part(i - 3) * 2, i * (n * 2 - 6 - i) + part(i - 3) * 3,
     a.floor_div(n * 2, i + 1), a.floor_div(n * 2, i + 1) * m, a.floor_div(m * 9, i + 3) - m, i * (n - 1 - i) + a.floor_div(i, Poly.constant(2)) * m, -part(i - n + 2), part(1 - i) - part(i - n + 2),
 ]  # fmt: skip
@@ -169,7 +169,7 @@ def test_the_largest_is_at_most_the_sum() -> None:
     """Where the sign of q is not known, the sum has a bound and the largest has none of its own."""
     q = Poly.symbol("q")
     value = i * (n - i) * q + a.exact_quotient(i * 9, m)
-    upper = bounded_max(value, "i", ZERO, n, FACTS, True)
+    upper = bound_nonnegative_maximum(value, "i", ZERO, n, FACTS, True)
     for size in range(1, 9):
         for factor in (0, 1, 5):
             point = {"n": size, "m": 2, "q": factor}
@@ -178,9 +178,10 @@ def test_the_largest_is_at_most_the_sum() -> None:
 
 def test_entries_of_rows_lie_as_far_apart_as_their_gaps() -> None:
     apart = next_entry - entry
-    assert bounded_max(apart, "i", ZERO, n - 1, WITH_ROWS, True) == WITH_ROWS.minimum(total, longest * 2)
+    assert bound_nonnegative_maximum(apart, "i", ZERO, n - 1, WITH_ROWS, True) == WITH_ROWS.minimum(total, longest * 2)
     assert (
-        bounded_max(apart * m + 3, "i", ZERO, n - 1, WITH_ROWS, True) == m * WITH_ROWS.minimum(total, longest * 2) + 3
+        bound_nonnegative_maximum(apart * m + 3, "i", ZERO, n - 1, WITH_ROWS, True)
+        == m * WITH_ROWS.minimum(total, longest * 2) + 3
     )
     assert sum_over(a.offset(segments, i + 1) - entry, "i", ZERO, n, WITH_ROWS) == total
     assert sum_over((entry - a.offset(segments, i + 1)) * m + 1, "i", ZERO, n, WITH_ROWS) == n - m * total
@@ -201,12 +202,12 @@ def test_a_maximum_of_a_rounded_quotient_changes_at_its_own_point() -> None:
 @pytest.mark.parametrize(
     ("value", "lo", "hi"),
     [
-        (a.isqrt_of(i) * i, ZERO, n), (a.isqrt_of(i + 2), ZERO, n), (a.isqrt_of(n - i), ZERO, n), (a.ceil_log2(i + 3) * i, ZERO, n), (a.ceil_log2(n - i), ZERO, n),
+        (a.floor_sqrt(i) * i, ZERO, n), (a.floor_sqrt(i + 2), ZERO, n), (a.floor_sqrt(n - i), ZERO, n), (a.ceil_log2(i + 3) * i, ZERO, n), (a.ceil_log2(n - i), ZERO, n),
         (a.exponential(2, i), ZERO, n), (a.exponential(3, i) * i**2, ZERO, n), (a.exponential(2, -i), ZERO, n), (a.exponential(2, n - i) * i, ZERO, n),
         (a.exponential(2, i * 2 + 1) + a.exponential(2, i), ONE, n + 1), (a.floor_div(i, m), ZERO, n), (a.floor_div(i + 1, m) * i, ZERO, n), (a.floor_div(i, m) ** 2, ZERO, n),
         (a.modulo(i, m), ZERO, n), (a.modulo(i, m) * i, ZERO, n), (a.floor_div(n - i, m), ZERO, n), (a.floor_div(i, Poly.constant(2)) * m, ZERO, n),
         (a.floor_div(i, Poly.constant(3)) * a.floor_div(i, Poly.constant(2)), ZERO, n), (part(i * 2 - n), ZERO, n), (part(n - i * 3) * i, ZERO, n),
-        (part(i - m) * part(n - m - i), ZERO, n), (a.at_least_zero(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
+        (part(i - m) * part(n - m - i), ZERO, n), (a.nonnegative_indicator(i - m) * i**2, ZERO, n), (a.minimum(i, m), ZERO, n), (a.minimum(i * m, n), ZERO, n),
         (a.floor_div(a.maximum(i, m), Poly.constant(2)), ZERO, n), (a.floor_div(i * 2 + 1, Poly.constant(6)) * i, ONE, n + 1), (i**5 - i**4 * n, ZERO, n),
         # Conditions whose width or weight varies.
         (a.floor_div(i + m, n) - a.floor_div(m, n), ZERO, n), ((a.floor_div(i + m, Poly.constant(5)) - a.floor_div(i + m - 2, Poly.constant(5))) * i, ZERO, n),

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from archline.energy.machine_files import machine
 from archline.energy.machines import read_parameters
-from archline.energy.quantities import NAMES
-from archline.energy.units import BASES, format_si, parse_dimension, parse_unit
+from archline.energy.quantities import FORMULA_NAMES
+from archline.energy.units import BASE_UNITS, format_si, parse_dimension, parse_unit
 from archline.language.diagnostics import ArchlineError
 from energy_support import codes
 
@@ -111,7 +111,7 @@ def test_dimensions_are_written(unit: str, shown: str) -> None:
     assert str(parse_dimension(unit)) == shown
 
 
-DIMENSIONS = st.dictionaries(st.sampled_from(BASES), st.integers(-3, 3), max_size=4)
+DIMENSIONS = st.dictionaries(st.sampled_from(BASE_UNITS), st.integers(-3, 3), max_size=4)
 
 
 @given(DIMENSIONS)
@@ -128,7 +128,7 @@ def test_a_written_dimension_is_read_again(powers: dict[str, int]) -> None:
 
 
 def test_every_name_has_a_unit_and_a_meaning() -> None:
-    for name, each in NAMES.items():
+    for name, each in FORMULA_NAMES.items():
         assert parse_unit(each.unit) is not None
         assert each.name == name
         assert each.meaning

@@ -106,7 +106,7 @@ class RealFunction(Atom):
             case "sqrt":
                 return sqrt(*parts)
             case _:
-                return isqrt_of(*parts)
+                return floor_sqrt(*parts)
 
 
 class Exponential(Atom):
@@ -123,7 +123,7 @@ class Exponential(Atom):
         return exponential(self.base, *parts)
 
 
-class Applied(Atom):
+class AppliedFunction(Atom):
     """A value >= 0 of a function of sizes that is not solved yet, such as the cost of a recursive call."""
 
     __slots__ = ("arguments", "function")
@@ -133,7 +133,7 @@ class Applied(Atom):
         self.function, self.arguments = function, arguments
 
     def rebuild(self, parts: tuple[Poly, ...]) -> Poly:
-        return Poly.of_atom(Applied(self.function, parts))
+        return Poly.of_atom(AppliedFunction(self.function, parts))
 
 
 # Constructors
@@ -190,14 +190,14 @@ def split_extremum(value: Poly, greatest: bool) -> tuple[Poly, ...]:
     return (value,)
 
 
-def at_least_zero(value: Poly) -> Poly:
+def nonnegative_indicator(value: Poly) -> Poly:
     """Return 1 where the integer `value` is >= 0, else 0."""
     return positive_part(value + 1) - positive_part(value)
 
 
 def floor_div(value: Poly, modulus: Poly) -> Poly:
     """Return floor(value / modulus) for an integer `value` and a positive integer `modulus`."""
-    inner = single_atom(value)
+    inner = find_single_atom(value)
     if isinstance(inner, Floor) and is_integral(modulus):
         # floor(floor(n/a)/b) -> floor(n/(a*b))
         return floor_div(inner.argument, inner.modulus * modulus)
@@ -213,7 +213,7 @@ def floor_div(value: Poly, modulus: Poly) -> Poly:
     if exact is None:
         return _make_floor_atom(value, modulus)
     whole, rest = exact
-    if (rest and _fractional_terms(whole)) or _divides_by_sizes(whole):
+    if (rest and _has_fractional_terms(whole)) or _has_size_divisor(whole):
         return _make_floor_atom(value, modulus)
     if not rest:
         # A quotient of polynomials may still be a fraction.
@@ -244,9 +244,9 @@ def _floor_by_constant(value: Poly, modulus: fmpq) -> Poly:
     value = value.scaled(denominator)
     whole: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
     rest: dict[tuple[tuple[Atom, int], ...], fmpq] = {}
-    fractional = m != 1 and _fractional_terms(value)
+    fractional = m != 1 and _has_fractional_terms(value)
     for monomial, coefficient in value.terms.items():
-        if fractional and not all(_is_whole(atom, power) for atom, power in monomial):
+        if fractional and not all(_is_integral_power(atom, power) for atom, power in monomial):
             # Only integer terms may be taken out of a floor one by one.
             rest[monomial] = coefficient
             continue
@@ -312,14 +312,14 @@ def ceil_log2(value: Poly) -> Poly:
     """Return ceil(log2(value)), 0 for values up to 1."""
     if value.is_constant:
         return Poly.constant(max(0, int(value.constant_term.ceil()) - 1).bit_length())
-    exponent = exponent_of_two(value)
+    exponent = find_exponent_of_two(value)
     if exponent is not None:
         # ceil(log2(2^k)) -> max(0, k)
         return positive_part(exponent)
-    value = _without_floor_of_one(value)
-    rounded = single_atom(value - value.constant_term)
+    value = _drop_maximum_with_one(value)
+    rounded = find_single_atom(value - value.constant_term)
     if isinstance(rounded, Floor) and not rounded.modulus.is_constant and is_integral(value):
-        exponent = exponent_of_two(rounded.modulus)
+        exponent = find_exponent_of_two(rounded.modulus)
         if exponent is not None:
             # ceil(log2(ceil(e/2^k))) -> max(0, ceil(log2(e)) - k): k halvings take k levels off a tree.
             leaves = rounded.argument + 1 + (value.constant_term - 1) * rounded.modulus
@@ -327,7 +327,7 @@ def ceil_log2(value: Poly) -> Poly:
     return Poly.of_atom(CeilLog2(value))
 
 
-def _without_floor_of_one(value: Poly) -> Poly:
+def _drop_maximum_with_one(value: Poly) -> Poly:
     """Return e for max(1, e), which has the same rounded logarithm: that of any e < 1 counts as 0."""
     for monomial, coefficient in value.terms.items():
         if coefficient == 1 and len(monomial) == 1 and isinstance(monomial[0][0], PositivePart):
@@ -342,7 +342,7 @@ def _without_floor_of_one(value: Poly) -> Poly:
 
 def log2(value: Poly) -> Poly:
     """Return the binary logarithm, which is e for 2^e."""
-    exponent = exponent_of_two(value)
+    exponent = find_exponent_of_two(value)
     return Poly.of_atom(RealFunction("log2", value)) if exponent is None else exponent
 
 
@@ -361,13 +361,13 @@ def sqrt(value: Poly) -> Poly:
         root = fmpq(int(number.p.isqrt()), int(number.q.isqrt()))
         if root * root == number:
             return Poly.constant(root)
-    exponent = exponent_of_two(value)
+    exponent = find_exponent_of_two(value)
     if exponent is not None and is_integral(exponent.scaled(fmpq(1, 2))):
         return exponential(2, exponent.scaled(fmpq(1, 2)))
     return Poly.of_atom(RealFunction("sqrt", value))
 
 
-def isqrt_of(value: Poly) -> Poly:
+def floor_sqrt(value: Poly) -> Poly:
     """Return floor(sqrt(value)), -1 below 0, so that ceil(sqrt(e)) is isqrt(e - 1) + 1 for every e >= 0."""
     if value.is_constant and value.constant_term.q == 1:
         number = int(value.constant_term.p)
@@ -378,12 +378,12 @@ def isqrt_of(value: Poly) -> Poly:
 def is_integral(value: Poly) -> bool:
     """Test whether the form alone makes the value an integer; exact quotients, integers by promise, do not count."""
     return all(
-        coefficient.q == 1 and all(_is_whole(atom, power) for atom, power in monomial)
+        coefficient.q == 1 and all(_is_integral_power(atom, power) for atom, power in monomial)
         for monomial, coefficient in value.terms.items()
     )
 
 
-def _is_whole(atom: Atom, power: int) -> bool:
+def _is_integral_power(atom: Atom, power: int) -> bool:
     if isinstance(atom, Exponential):
         # 2^d promises an integer wherever a program writes it; its inverse does not.
         return power > 0
@@ -392,14 +392,14 @@ def _is_whole(atom: Atom, power: int) -> bool:
     return power > 0 and not isinstance(atom, Quotient) and getattr(atom, "function", "isqrt") == "isqrt"
 
 
-def _divides_by_sizes(whole: Poly) -> bool:
+def _has_size_divisor(whole: Poly) -> bool:
     """Test whether terms are divided by sizes: b/c may be a fraction where (b*g/c)/g has an integer b*g/c."""
     return any(power < 0 and isinstance(atom, Symbol) for monomial in whole.terms for atom, power in monomial)
 
 
-def _fractional_terms(value: Poly) -> bool:
+def _has_fractional_terms(value: Poly) -> bool:
     """Test whether single terms may be fractions, even if the sum is an integer as in (n + m)/2^d."""
-    return not all(_is_whole(atom, power) for monomial in value.terms for atom, power in monomial)
+    return not all(_is_integral_power(atom, power) for monomial in value.terms for atom, power in monomial)
 
 
 def exponential(base: int, exponent: Poly) -> Poly:
@@ -424,7 +424,7 @@ def exponential(base: int, exponent: Poly) -> Poly:
             continue
         power = int(coefficient.p)
         inner = Poly({monomial: 1 / fmpq(coefficient.q)})
-        atom = single_atom(inner)
+        atom = find_single_atom(inner)
         if base == 2 and isinstance(atom, RealFunction) and atom.function == "log2" and len(atom.argument.terms) == 1:
             # 2^(3*log2(n)) -> n^3
             result = result * atom.argument**power
@@ -442,7 +442,7 @@ def _split_perfect_power(base: int) -> tuple[int, int]:
     return base, 1
 
 
-def exponent_of_two(value: Poly) -> Poly | None:
+def find_exponent_of_two(value: Poly) -> Poly | None:
     """Return e if the polynomial is a product 2^e of powers of two, else None."""
     if len(value.terms) != 1:
         return None
@@ -459,7 +459,7 @@ def exponent_of_two(value: Poly) -> Poly | None:
     return result
 
 
-def single_atom(value: Poly) -> Atom | None:
+def find_single_atom(value: Poly) -> Atom | None:
     """Return the atom that the polynomial consists of, else None."""
     if len(value.terms) == 1:
         ((monomial, coefficient),) = value.terms.items()
@@ -482,9 +482,9 @@ def record_spelling(name: str, value: Poly) -> str:
     return name
 
 
-def symbol_of(value: Poly) -> str | None:
+def find_single_symbol_name(value: Poly) -> str | None:
     """Return the name of the symbol that the polynomial consists of, else None."""
-    atom = single_atom(value)
+    atom = find_single_atom(value)
     return atom.name if isinstance(atom, Symbol) else None
 
 

@@ -53,7 +53,7 @@ NO_BOUNDS = Bounds()
 
 
 @record
-class Power:
+class PowerOfTwoSize:
     """The size `name` is 2^(every*k) for the integer that the symbol `exponent` stands for."""
 
     name: str
@@ -83,7 +83,7 @@ class Power:
         return rewrite_poly(value) if self.exponent in value.names else value
 
 
-def scaled_to_one(value: Poly) -> Poly:
+def make_primitive(value: Poly) -> Poly:
     """Return the multiple by a positive constant that has coprime integer coefficients: 2/3*n - 4/3 -> n - 2.
 
     It is the same for all positive multiples of a polynomial, so a proof about it is cached for every multiple.
@@ -96,7 +96,7 @@ def common_multiple(numbers: Iterable[fmpq]) -> fmpq:
     return fmpq(lcm(*(int(number.p) for number in numbers)))
 
 
-def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
+def derive_leaf_bound(value: Poly, depth: a.CeilLog2) -> Poly | None:
     """Return a value that is >= 0 where a bound on the `depth` ceil(log2(e)) of a tree holds, for its e leaves.
 
     For `value` = ceil(log2(e)) - c it is e - 2^(c - 1) - 1, for c - ceil(log2(e)) it is 2^c - e; else None.
@@ -109,7 +109,7 @@ def bound_leaf_count(value: Poly, depth: a.CeilLog2) -> Poly | None:
     return a.exponential(2, more) - depth.argument if small else None
 
 
-def bound_exponent(value: Poly, power: a.Exponential) -> Poly | None:
+def derive_exponent_bound(value: Poly, power: a.Exponential) -> Poly | None:
     """Return a bound on the exponent x where c*b^x + d >= 0, as a value >= 0, or None; 3*2^x - 5 -> x - 1."""
     between = _exponent_difference(value)
     if between is not None:
@@ -144,7 +144,7 @@ def last_exponent(base: int, limit: fmpq) -> int:
     return above if fmpq(base) ** above == limit else above - 1
 
 
-def common_factor(value: Poly) -> Monomial:
+def common_symbol_powers(value: Poly) -> Monomial:
     """Return the symbols that all terms share, with the minimum of their powers."""
     terms = [{atom: power for atom, power in monomial if isinstance(atom, Symbol)} for monomial in value.terms]
     if len(terms) < 2:
@@ -159,7 +159,7 @@ def _exponent_difference(value: Poly) -> Poly | None:
     if len(value.terms) != 2:
         return None
     signs = {coefficient > 0: Poly({monomial: abs(coefficient)}) for monomial, coefficient in value.terms.items()}
-    exponents = {sign: a.exponent_of_two(term) for sign, term in signs.items()}
+    exponents = {sign: a.find_exponent_of_two(term) for sign, term in signs.items()}
     above, below = exponents.get(True), exponents.get(False)
     return None if above is None or below is None else above - below
 

@@ -32,7 +32,7 @@ class Knowledge:
         max(x, y) <= z means x <= z and y <= z. max(x, y) >= z means x >= z or y >= z: what all possible alternatives
         have in common is learned, and the disjunction remains pending.
         """
-        pending = (*self.pending, tuple(part for values in ways for part in _to_disjunctive_form(values)))
+        pending = (*self.pending, tuple(part for values in ways for part in _expand_to_disjunction(values)))
         candidates = [sum(combination, ()) for combination in islice(product(*pending), MAX_ALTERNATIVES + 1)]
         if len(candidates) > MAX_ALTERNATIVES:
             return self
@@ -95,11 +95,11 @@ def _raise_integer_bound(facts: Facts, value: Poly) -> Facts:
     return facts if raised == minimum else facts.with_nonnegative(Poly.symbol(name) - raised)
 
 
-def _to_disjunctive_form(values: Values) -> list[Values]:
-    return [sum(choice, ()) for choice in product(*map(split_into_conjunctions, values))]
+def _expand_to_disjunction(values: Values) -> list[Values]:
+    return [sum(choice, ()) for choice in product(*map(split_into_disjuncts, values))]
 
 
-def split_into_conjunctions(value: Poly) -> list[Values]:
+def split_into_disjuncts(value: Poly) -> list[Values]:
     """Write value >= 0 as a list of alternatives, each of values without max(0, e) that are all >= 0."""
     for atom in sorted(value.atoms(), key=str, reverse=True):
         if not isinstance(atom, a.PositivePart):
@@ -107,7 +107,7 @@ def split_into_conjunctions(value: Poly) -> list[Values]:
         parts = value.coefficients(atom)
         if set(parts) - {0, 1} or not parts[1].is_constant:
             continue
-        first, second = (split_into_conjunctions(_replace_atom(value, atom, new)) for new in (ZERO, atom.argument))
+        first, second = (split_into_disjuncts(_replace_atom(value, atom, new)) for new in (ZERO, atom.argument))
         if parts[1].constant_term > 0:
             return [*first, *second]
         return [(*x, *y) for x in first for y in second]

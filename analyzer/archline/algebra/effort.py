@@ -109,7 +109,7 @@ def limit_effort(terms: int, *, own: bool = False, counts: bool = False) -> Iter
             outer.left -= limit - inner.left
 
 
-def search(find: Callable[[], T], otherwise: T) -> T:
+def search_within_time(find: Callable[[], T], otherwise: T) -> T:
     """Return the result of `find`, an optional refinement, or `otherwise` if it runs out of time."""
     try:
         with limit_effort(maxsize, own=True):

@@ -27,14 +27,14 @@ def expand_logarithms(value: Poly) -> Poly:
             case _:
                 return None
 
-    return value.map_within(expand_atom) if any(map(_is_expandable, value.atoms_within())) else value
+    return value.map_within(expand_atom) if any(map(_can_expand_atom, value.atoms_within())) else value
 
 
-def as_fractions(value: Poly) -> Poly:
+def write_quotients_as_fractions(value: Poly) -> Poly:
     """Write fractions for exact quotients by one term: (m/h)*n -> m*n/h."""
 
     def without_quotient(atom: Atom) -> Poly | None:
-        parts = tuple(map(as_fractions, atom.parts))
+        parts = tuple(map(write_quotients_as_fractions, atom.parts))
         if isinstance(atom, a.Quotient) and len(parts[1].terms) == 1:
             return parts[0] * parts[1] ** -1
         return None if parts == atom.parts else atom.rebuild(parts)
@@ -48,12 +48,12 @@ def log2_of_number(number: fmpq) -> Poly:
     return above - below
 
 
-def _is_expandable(atom: Atom) -> bool:
+def _can_expand_atom(atom: Atom) -> bool:
     match atom:
         case a.Quotient():
             return True
         case a.RealFunction(function="log2", argument=argument):
-            return len(argument.terms) == 1 and a.symbol_of(argument) is None and not argument.is_constant
+            return len(argument.terms) == 1 and a.find_single_symbol_name(argument) is None and not argument.is_constant
         case _:
             return False
 
@@ -64,7 +64,7 @@ def _log2_of_atom(atom: Atom) -> Poly:
     return a.log2(Poly.of_atom(atom))
 
 
-def without_powers(value: Poly, facts: Facts) -> Poly:
+def rewrite_maxima_at_powers(value: Poly, facts: Facts) -> Poly:
     """Replace maxima that are nonzero only at powers of 2 by ceil(log2(x + 1)) - ceil(log2(x)), 1 there, 0 elsewhere.
 
     For an integer x >= 1 and 0 < c <= d, max(0, c - d*(x - 2^floor(log2(x)))) is c at powers of 2, else 0.
@@ -86,7 +86,7 @@ def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
     """Return c*(ceil(log2(x + 1)) - ceil(log2(x))) if max(0, value) has the form in `without_powers`, else None."""
     constant = value.constant_term
     for power in value.atoms() if constant > 0 else ():
-        level = a.single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None
+        level = a.find_single_atom(power.exponent) if isinstance(power, a.Exponential) and power.base == 2 else None
         if isinstance(level, a.CeilLog2):
             size, half = level.argument - 1, value.coefficients(power).get(1, ZERO)
             fits = half.is_constant and half.constant_term * 2 >= constant
@@ -96,7 +96,7 @@ def _log2_step_of_max(value: Poly, facts: Facts) -> Poly | None:
     return None
 
 
-def without_halves(value: Poly, facts: Facts) -> Poly:
+def extract_halvings(value: Poly, facts: Facts) -> Poly:
     """Write ceil(log2(n/2)) as ceil(log2(n)) - 1 where n >= 2."""
 
     def without_half(atom: Atom) -> Poly | None:

@@ -15,13 +15,13 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import (
     NO_BOUNDS,
     Bounds,
-    Power,
-    bound_exponent,
-    bound_leaf_count,
-    common_factor,
+    PowerOfTwoSize,
     common_multiple,
+    common_symbol_powers,
+    derive_exponent_bound,
+    derive_leaf_bound,
+    make_primitive,
     round_bound_inward,
-    scaled_to_one,
 )
 from archline.algebra.effort import Clock, is_out_of_time
 from archline.algebra.polynomial import (
@@ -52,7 +52,7 @@ MAX_OVERTIME_STEPS = 20
 """Steps of a proof once the time of a command is up."""
 
 
-class _Ages(dict[Atom, tuple[int, int, str]]):
+class _AtomAges(dict[Atom, tuple[int, int, str]]):
     """The ages of atoms, each computed once."""
 
     def __init__(self, symbols: Iterable[str]) -> None:
@@ -76,7 +76,7 @@ class Facts:
     bounds: dict[str, Bounds] = field(default_factory=dict)
     rewrites: dict[str, Poly] = field(default_factory=dict)
     quotients: dict[str, Poly] = field(default_factory=dict)
-    powers: tuple[Power, ...] = ()
+    powers: tuple[PowerOfTwoSize, ...] = ()
     # Results of proofs and facts made from these facts, cached because derivations repeat queries.
     proved: dict[Poly, bool] = field(default_factory=dict, repr=False)
     # Results of proofs by the value before scaling, which saves scaling it.
@@ -124,7 +124,9 @@ class Facts:
         before = self._before and (self._before[0], self._before[1].unproved())
         return Facts(self.bounds, self.rewrites, self.quotients, self.powers, _before=before)
 
-    def _with_rewrites(self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[Power, ...]) -> Facts:
+    def _with_rewrites(
+        self, rewrites: dict[str, Poly], quotients: dict[str, Poly], powers: tuple[PowerOfTwoSize, ...]
+    ) -> Facts:
         return Facts(self.bounds, rewrites, quotients, powers)
 
     def with_nonnegative(self, value: Poly) -> Facts:
@@ -137,9 +139,9 @@ class Facts:
     def _with_nonnegative(self, value: Poly) -> Facts:
         youngest = self._youngest_atom(value)
         if isinstance(youngest, a.Exponential):
-            bound = bound_exponent(value, youngest)
+            bound = derive_exponent_bound(value, youngest)
             return self if bound is None else self.with_nonnegative(bound)
-        if isinstance(youngest, a.CeilLog2) and (bound := bound_leaf_count(value, youngest)) is not None:
+        if isinstance(youngest, a.CeilLog2) and (bound := derive_leaf_bound(value, youngest)) is not None:
             return self.with_nonnegative(bound)
         if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) != 1:
             return self
@@ -167,7 +169,7 @@ class Facts:
         facts, minimum = self, bounds.numbers[False]
         if minimum is not None:
             for end in bounds.upper:
-                older = a.single_atom(end)
+                older = a.find_single_atom(end)
                 if isinstance(older, Symbol) and not facts.nonnegative(end - minimum):
                     facts = facts.with_nonnegative(end - minimum)
         return facts
@@ -180,7 +182,7 @@ class Facts:
         youngest = self._youngest_atom(value)
         if not isinstance(youngest, Symbol) or youngest.name not in self.bounds or value.degree(youngest) == 1:
             return self.with_nonnegative(value)
-        common = common_factor(value)
+        common = common_symbol_powers(value)
         if common and all(self.positive(Poly.of_atom(atom)) for atom, _ in common):
             without = Poly({tuple((atom, -power) for atom, power in common): RATIONAL_ONE})
             return self.with_nonnegative_in_any_order(value * without)
@@ -201,7 +203,7 @@ class Facts:
         if proved is None:
             proved = self._asked.get(value)
         if proved is None:
-            proved = self._nonnegative(scaled_to_one(value))
+            proved = self._nonnegative(make_primitive(value))
             if proved or not Clock.late:
                 self._asked[value] = proved
         return proved
@@ -225,10 +227,10 @@ class Facts:
             return rest.p >= 0 if len(terms) == bool(rest) else None
         for monomial, number in terms.items():
             if len(monomial) == 1 and monomial[0][1] == 1 and isinstance(monomial[0][0], Symbol):
-                return self._between_numbers(monomial[0][0].name, number, rest)
+                return self._decide_linear_by_constants(monomial[0][0].name, number, rest)
         return None
 
-    def _between_numbers(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
+    def _decide_linear_by_constants(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
         """Decide factor*symbol + rest >= 0 by the constant bounds; None if other bounds may prove it."""
         bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
         end = bounds.numbers[falls]
@@ -249,14 +251,14 @@ class Facts:
             witness: Witness | None = vars(facts).get("_corner")
             if witness is not None:
                 return witness.beside((name, self.bounds[name].lower, self.bounds[name].upper))
-        return Witness(CORNER_OFFSETS, self._known_bounds)
+        return Witness(CORNER_OFFSETS, self._symbol_bounds)
 
     @cached_property
     def _offset_witnesses(self) -> tuple[Witness, ...]:
-        return tuple(Witness(offsets, self._known_bounds) for offsets in SPREAD_OFFSETS)
+        return tuple(Witness(offsets, self._symbol_bounds) for offsets in SPREAD_OFFSETS)
 
     @property
-    def _known_bounds(self) -> Iterator[SymbolBounds]:
+    def _symbol_bounds(self) -> Iterator[SymbolBounds]:
         return ((name, bounds.lower, bounds.upper) for name, bounds in self.bounds.items())
 
     def _prove_by_integrality(self, value: Poly) -> bool:
@@ -281,7 +283,7 @@ class Facts:
     @cached_property
     def ages(self) -> Mapping[Atom, tuple[int, int, str]]:
         """Sort keys of atoms: the youngest symbol inside, then depth; a composite is younger than its parts."""
-        return _Ages(self.bounds)
+        return _AtomAges(self.bounds)
 
     def _youngest_atom(self, value: Poly) -> Atom | None:
         return max(value.atoms(), key=self.ages.__getitem__, default=None)
@@ -293,12 +295,12 @@ class Facts:
             return value
         if self.nonnegative(-value):
             return ZERO
-        cleared = self.multiplied_out(value)
+        cleared = self.clear_denominators(value)
         if cleared != value and self.nonnegative(cleared):
             return value
         return ZERO if cleared != value and self.nonnegative(-cleared) else a.positive_part(value)
 
-    def multiplied_out(self, value: Poly) -> Poly:
+    def clear_denominators(self, value: Poly) -> Poly:
         """Return the value times its denominators that are known to be positive, which keeps its sign.
 
         1 - 1/p -> p - 1
@@ -340,7 +342,7 @@ class Facts:
         parts = tuple(self.simplify(part) for part in atom.parts)
         if isinstance(atom, a.PositivePart):
             return self.positive_part(parts[0])
-        if isinstance(atom, a.Floor) and self._is_fraction(parts[0], parts[1]):
+        if isinstance(atom, a.Floor) and self._is_proper_fraction(parts[0], parts[1]):
             # floor(e/m) -> 0 for 0 <= e < m
             return ZERO
         if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
@@ -361,7 +363,7 @@ class Facts:
 
     def _divide_powers_of_two(self, value: Poly, modulus: Poly) -> Poly | None:
         """Take terms c*2^x with a known x >= y out of a floor: floor((c*2^x + e)/2^y) -> c*2^(x - y) + floor(e/2^y)."""
-        below = a.exponent_of_two(modulus)
+        below = a.find_exponent_of_two(modulus)
         if below is None:
             return None
         whole, rest = ZERO, ZERO
@@ -391,7 +393,7 @@ class Facts:
     def _level_near_power(self, value: Poly) -> Poly | None:
         """Resolve ceil(log2(2^x + c)) for an integer c: x + 1 if 1 <= c <= 2^x, x if 0 <= -c < 2^(x - 1)."""
         offset = value.constant_term
-        exponent = a.exponent_of_two(value - offset) if offset and offset.q == 1 else None
+        exponent = a.find_exponent_of_two(value - offset) if offset and offset.q == 1 else None
         if exponent is None or not a.is_integral(exponent):
             return None
         if offset > 0:
@@ -412,19 +414,19 @@ class Facts:
                 return False
         return True
 
-    def _is_fraction(self, value: Poly, modulus: Poly) -> bool:
+    def _is_proper_fraction(self, value: Poly, modulus: Poly) -> bool:
         return self.nonnegative(value) and self.nonnegative(modulus - 1 - value)
 
     def _is_negative_fraction(self, value: Poly, modulus: Poly) -> bool:
-        return all(c < 0 for c in value.terms.values()) and self._is_fraction(-value - 1, modulus)
+        return all(c < 0 for c in value.terms.values()) and self._is_proper_fraction(-value - 1, modulus)
 
-    def rewritten(self, name: str) -> Poly:
+    def rewrite_symbol(self, name: str) -> Poly:
         """Return the expression that a symbol is rewritten to, by default the symbol."""
         return self.rewrites.get(name) or Poly.symbol(name)
 
     def with_quotient(self, name: str, divisor: Poly, least: int) -> Facts:
         """Assume that `divisor` divides the size `name`: name -> divisor*`name/divisor`, an integer >= least."""
-        written = a.symbol_of(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)
+        written = a.find_single_symbol_name(divisor) or (divisor.constant_term if divisor.is_constant else divisor.key)
         ((monomial, coefficient),) = divisor.terms.items()
         inverse = tuple((atom, -power) for atom, power in monomial)
         pairs = sorted((*inverse, (Symbol(name), 1)), key=lambda pair: pair[0].key)
@@ -436,7 +438,7 @@ class Facts:
         quotients = {**self.quotients, label: quotient}
         return extended._with_rewrites({**rewrites, name: replacement}, quotients, self.powers)
 
-    def with_whole(self, value: Poly, divisor: Poly, least: int = 1) -> Facts:
+    def with_divisible_product(self, value: Poly, divisor: Poly, least: int = 1) -> Facts:
         """Assume that `divisor` divides `value`, products of sizes; their quotient is a symbol >= `least`."""
         quotient = value * divisor**-1
         rational = quotient.substitute(self.rewrites)
@@ -482,7 +484,7 @@ class Facts:
         extended = self.with_bounds({label: Bounds((Poly.constant(least),)), **self.bounds})
         rewrites = {old: value.substitute({name: replacement}) for old, value in self.rewrites.items()}
         quotients = {**self.quotients, label: logarithm / every}
-        powers = (*self.powers, Power(name, label, every))
+        powers = (*self.powers, PowerOfTwoSize(name, label, every))
         return extended._with_rewrites({**rewrites, name: replacement}, quotients, powers)
 
     def restore(self, value: Poly) -> Poly:

@@ -51,7 +51,7 @@ class IndexRange:
         low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
         return substitute_names(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
-    def written_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
+    def eliminate_high_in_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
         """Eliminate the higher index from comparisons; facts of other kinds are unchanged."""
         return tuple(self.written(fact) if isinstance(fact, s.Binary) else fact for fact in facts)
 
@@ -74,7 +74,7 @@ class IndexRange:
         """Replace the size by the difference of the indices in an expression of the language."""
         return substitute_names(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
 
-    def restored_text(self, text: str) -> str:
+    def restore_difference_in_text(self, text: str) -> str:
         distance = f"({self.high} - {self.low})"
         shown = re.sub(rf"\b{self.size}\b", distance, text)
         return re.sub(rf"([(]|, ){re.escape(distance)}(?=[,)]| [-+] )", rf"\1{distance[1:-1]}", shown)

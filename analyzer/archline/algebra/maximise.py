@@ -14,16 +14,16 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.sums.blocks import pair_of
+from archline.algebra.sums.blocks import match_condition_pair
 from archline.algebra.sums.summation import (
     UnresolvedError,
     cache_by_facts,
-    covered_segments,
     cut_at,
     cut_where_positive,
-    depends_on,
+    find_covered_segments,
+    find_floor_period,
     find_sign_change,
-    floor_period,
+    is_composite_in,
     measure_complexity,
 )
 
@@ -106,7 +106,7 @@ def _split_range(
         return
     if facts.nonnegative(lo + 1 - hi):
         value = inside.simplify(value.substitute({variable: min(lo, hi - 1, key=measure_complexity)}))
-    atoms = sorted((atom for atom in value.atoms() if depends_on(atom, variable)), key=str)
+    atoms = sorted((atom for atom in value.atoms() if is_composite_in(atom, variable)), key=str)
     possible = [cut for atom in atoms if (cut := cut_at(value, atom, variable, lo, hi, facts, inside))]
     if not possible:
         possible = [cut for atom in atoms if (cut := cut_where_positive(value, atom, variable, lo, hi, facts))]
@@ -125,7 +125,7 @@ def _split_range(
 def _maximum_by_condition(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly | None:
     """Return the greater of the values that (v + c) mod m < t selects, if it is known to be attained; else None."""
     atom = next((candidate for candidate in sorted(value.atoms(), key=str) if isinstance(candidate, a.Floor)), None)
-    pair = None if atom is None else pair_of(value, atom, inside)
+    pair = None if atom is None else match_condition_pair(value, atom, inside)
     if pair is None or pair.modulus is None:
         return None
     shift = pair.argument - Poly.symbol(variable)
@@ -237,16 +237,16 @@ def _replace_covered_gap(value: Poly, variable: str, lo: Poly, hi: Poly, facts: 
     (gap,) = gaps
     parts = value.coefficients(gap)
     all_segments = (Poly.constant(0), gap.segments.count)
-    attained = covered_segments(gap, variable, lo, hi) == all_segments and gap.segments.attained
+    attained = find_covered_segments(gap, variable, lo, hi) == all_segments and gap.segments.attained
     constant = all(variable not in part.names for part in parts.values())
     rising = all(facts.nonnegative(part) for power, part in parts.items() if power)
     if not (attained and constant and rising):
         raise UnresolvedError(gap, variable)
-    return value.with_atom(gap, gap.segments.ceiling)
+    return value.replace_atom(gap, gap.segments.ceiling)
 
 
 def _maximum_of_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
-    cuts, period = _find_cuts(value, variable, facts)
+    cuts, period = _find_cuts_and_period(value, variable, facts)
     _require_monotone_parts(value, variable, period, hi, inside)
     last = hi - 1
     points: list[Poly] = []
@@ -261,20 +261,20 @@ def _maximum_of_candidates(value: Poly, variable: str, lo: Poly, hi: Poly, facts
     return maximum_of_values([facts.simplify(value.substitute({variable: point})) for point in points], facts)
 
 
-def _find_cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
+def _find_cuts_and_period(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], int]:
     """Return the points where a maximum changes branch and the common period of floors. Raises UnresolvedError."""
     cuts: list[Poly] = []
     period = 1
-    for atom in _list_composites(value, variable):
+    for atom in _list_composite_atoms(value, variable):
         if isinstance(atom, a.PositivePart):
-            if any(depends_on(inner, variable) for inner in atom.argument.atoms()):
+            if any(is_composite_in(inner, variable) for inner in atom.argument.atoms()):
                 raise UnresolvedError(atom, variable)
             change = find_sign_change(atom, variable, facts)
             if change is None:
                 raise UnresolvedError(atom, variable)
             cuts.append(facts.simplify(change[0]))
         elif isinstance(atom, a.Floor):
-            step = floor_period(atom, variable)
+            step = find_floor_period(atom, variable)
             if step is None or lcm(period, step) > MAX_PERIOD:
                 raise UnresolvedError(atom, variable)
             period = lcm(period, step)
@@ -283,22 +283,24 @@ def _find_cuts(value: Poly, variable: str, facts: Facts) -> tuple[list[Poly], in
     return cuts, period
 
 
-def _list_composites(value: Poly, variable: str) -> list[Atom]:
+def _list_composite_atoms(value: Poly, variable: str) -> list[Atom]:
     composites: list[Atom] = []
-    for atom in sorted((inner for inner in value.atoms() if depends_on(inner, variable)), key=lambda inner: inner.key):
+    for atom in sorted(
+        (inner for inner in value.atoms() if is_composite_in(inner, variable)), key=lambda inner: inner.key
+    ):
         composites.append(atom)
         for part in atom.parts:
-            composites.extend(_list_composites(part, variable))
+            composites.extend(_list_composite_atoms(part, variable))
     return composites
 
 
 def _require_monotone_parts(value: Poly, variable: str, period: int, hi: Poly, inside: Facts) -> None:
     """Raise UnresolvedError unless the expression is monotone on every branch, in steps of the period."""
     branches = [value]
-    for atom in _list_composites(value, variable):
+    for atom in _list_composite_atoms(value, variable):
         if isinstance(atom, a.PositivePart):
             branches = [
-                branch.with_atom(atom, chosen) for branch in branches for chosen in (Poly.constant(0), atom.argument)
+                branch.replace_atom(atom, chosen) for branch in branches for chosen in (Poly.constant(0), atom.argument)
             ]
     if len(branches) > MAX_CANDIDATES:
         raise UnresolvedError(Symbol(variable), variable)

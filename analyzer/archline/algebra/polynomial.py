@@ -316,7 +316,7 @@ class Poly:
 
         return self.map_atoms(map_atom)
 
-    def with_atom(self, atom: Atom, new: Poly) -> Poly:
+    def replace_atom(self, atom: Atom, new: Poly) -> Poly:
         """Replace an atom by a polynomial, at any depth."""
         return self.map_within(lambda candidate: new if candidate == atom else None)
 

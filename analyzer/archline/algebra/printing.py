@@ -126,11 +126,11 @@ class _Writer:
                 return b.call("floor", self._write_quotient(atom))
             case a.Quotient():
                 return self._write_quotient(atom)
-            case Shown(form="ceil"):
+            case DisplayAtom(form="ceil"):
                 return b.call("ceil", self._write_quotient(atom))
-            case Shown(form="%"):
+            case DisplayAtom(form="%"):
                 return b.binary("%", *map(self.tree, atom.parts))
-            case Shown(form=form):
+            case DisplayAtom(form=form):
                 return b.call(form, *map(self.tree, atom.parts))
             case a.CommonDivisor():
                 return b.call("gcd", *map(self.tree, atom.parts))
@@ -144,7 +144,7 @@ class _Writer:
                 return self._write_exponential(fmpq(atom.base), atom.exponent)
             case a.Offset():
                 return self._write_offset(atom.segments.array, atom.index)
-            case a.Applied():
+            case a.AppliedFunction():
                 return b.call(atom.function, *map(self._write_argument, atom.arguments))
             case a.Gap():
                 array = atom.segments.array
@@ -193,9 +193,9 @@ class _Writer:
         match atom:
             case Symbol(name=name):
                 return (name in self.order or name in MACHINE_SIZES) and name not in self.may_vanish
-            case Shown(form="ceil" | "min", arguments=arguments):
+            case DisplayAtom(form="ceil" | "min", arguments=arguments):
                 return all(map(self._is_at_least_one, arguments))
-            case Shown(form="max", arguments=arguments):
+            case DisplayAtom(form="max", arguments=arguments):
                 return any(map(self._is_at_least_one, arguments))
             case _:
                 return False
@@ -221,7 +221,7 @@ def _factor_shared_atoms(value: Poly) -> tuple[fmpq, tuple[tuple[Poly, int], ...
     return product[0], (*((Poly.of_atom(atom), power) for atom, power in shared), *product[1])
 
 
-class Shown(Atom):
+class DisplayAtom(Atom):
     """An atom for display only: min(x, y), max(x, y), ceil(e/m), e%m. The algebra has max(0, e) and floor for them."""
 
     __slots__ = ("arguments", "form")
@@ -235,7 +235,7 @@ def shorten_expression(value: Poly, blocks: bool = True) -> Poly:
     """Write atoms in the form that makes the whole expression shortest; without `blocks` b*floor(e/b) stays."""
     value = _rewrite_floors_of_one(value)
     for atom in sorted(value.atoms(), key=lambda piece: (not isinstance(piece, a.PositivePart), str(piece))):
-        for form in _list_forms(atom) if blocks or not _is_block(value, atom) else ():
+        for form in _list_display_forms(atom) if blocks or not _is_block(value, atom) else ():
             rewritten = value.map_atoms(lambda piece, atom=atom, form=form: form if piece == atom else None)  # type: ignore[misc]
             if _measure_length(rewritten) < _measure_length(value):
                 value = rewritten
@@ -247,23 +247,23 @@ def _floor_to_ceil(atom: Atom) -> Poly | None:
     """Return -ceil(e/m) for floor((-e)/m), else None."""
     if not isinstance(atom, a.Floor) or any(number > 0 for number in atom.argument.terms.values()):
         return None
-    return -Poly.of_atom(Shown("ceil", (-atom.argument, atom.modulus)))
+    return -Poly.of_atom(DisplayAtom("ceil", (-atom.argument, atom.modulus)))
 
 
 def _is_block(value: Poly, atom: Atom) -> bool:
     """Test whether m*floor(e/m) occurs in a value, for a size m."""
-    size = a.single_atom(atom.modulus) if isinstance(atom, a.Floor) else None
+    size = a.find_single_atom(atom.modulus) if isinstance(atom, a.Floor) else None
     return any({atom, size} <= {factor for factor, _ in monomial} for monomial in value.terms)
 
 
 def _rewrite_floors_of_one(value: Poly) -> Poly:
     """Write floor(1/m) as ceil(2/m) - 1, and its cofactors at m = 1: it is 0 for every other m."""
     for atom in value.atoms():
-        name = a.symbol_of(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
+        name = a.find_single_symbol_name(atom.modulus) if isinstance(atom, a.Floor) and atom.argument == ONE else None
         parts = value.coefficients(atom) if name is not None else {}
         if name is not None and min(parts) >= 0:
             whole = sum((part for power, part in parts.items() if power), ZERO)
-            indicator = Poly.of_atom(Shown("ceil", (ONE + ONE, Poly.symbol(name)))) - 1
+            indicator = Poly.of_atom(DisplayAtom("ceil", (ONE + ONE, Poly.symbol(name)))) - 1
             value = parts.get(0, ZERO) + indicator * whole.substitute({name: ONE})
     return value
 
@@ -272,37 +272,37 @@ def _measure_length(value: Poly) -> tuple[int, int]:
     return len(value.terms), sum(len(part.terms) for atom in value.atoms() for part in atom.parts)
 
 
-def _list_forms(atom: Atom) -> list[Poly]:
+def _list_display_forms(atom: Atom) -> list[Poly]:
     match atom:
         case a.PositivePart():
             # The unshortened form may share floors with other terms: min(floor(n/k), floor(m/k)) + 1.
             arguments = dict.fromkeys((shorten_expression(atom.argument), atom.argument))
-            return [form for argument in arguments for form in _forms_of_positive_part(argument)]
+            return [form for argument in arguments for form in _write_maximum_by_operands(argument)]
         case a.Floor():
             above, whole = atom.argument + 1, 0
             if atom.modulus.is_constant:
                 whole = int((above.constant_term / atom.modulus.constant_term).floor())
                 above = above - atom.modulus * whole
-            forms = [Poly.of_atom(Shown("ceil", (above, atom.modulus))) + (whole - 1)]
+            forms = [Poly.of_atom(DisplayAtom("ceil", (above, atom.modulus))) + (whole - 1)]
             if len(atom.modulus.terms) > 1:
                 # floor((e + m - 1)/m) -> ceil(e/m), m a sum such as ceil(n/N)
-                forms.append(Poly.of_atom(Shown("ceil", (above - atom.modulus, atom.modulus))))
+                forms.append(Poly.of_atom(DisplayAtom("ceil", (above - atom.modulus, atom.modulus))))
             if atom.modulus == Poly.constant(2):
-                forms.append(atom.argument - Poly.of_atom(Shown("ceil", (atom.argument, atom.modulus))))
+                forms.append(atom.argument - Poly.of_atom(DisplayAtom("ceil", (atom.argument, atom.modulus))))
             if len(atom.modulus.terms) == 1:
                 # m*floor(e/m) -> e - e%m
-                remainder = Poly.of_atom(Shown("%", (atom.argument, atom.modulus)))
+                remainder = Poly.of_atom(DisplayAtom("%", (atom.argument, atom.modulus)))
                 forms.insert(0, (atom.argument - remainder) * atom.modulus**-1)
             return forms
         case _:
             return []
 
 
-def _forms_of_positive_part(argument: Poly) -> list[Poly]:
+def _write_maximum_by_operands(argument: Poly) -> list[Poly]:
     """Return max(0, x - y) as x - min(x, y) and as max(x, y) - y."""
     above = argument.positive_terms()
     below = above - argument
     if not above or not below:
         return []
-    minimum, maximum = (Poly.of_atom(Shown(form, (above, below))) for form in ("min", "max"))
+    minimum, maximum = (Poly.of_atom(DisplayAtom(form, (above, below))) for form in ("min", "max"))
     return [above - minimum, maximum - below]

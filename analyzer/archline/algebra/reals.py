@@ -15,7 +15,7 @@ from typing import TypeAlias
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
-from archline.numbers import arb, ctx, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz, primes
+from archline.numbers import arb, ctx, factor_into_primes, fmpq, fmpq_mpoly, fmpq_mpoly_ctx, fmpz
 from archline.records import field, record
 
 ZERO, ONE = fmpq(0), fmpq(1)
@@ -144,12 +144,12 @@ class Constant:
         return not self.terms
 
     @property
-    def only_subtracts(self) -> bool:
+    def has_no_positive_term(self) -> bool:
         """Whether no term of the combination is positive."""
         return self.rational <= 0 and all(coefficient < 0 for coefficient in self.terms.values())
 
     @property
-    def logarithms(self) -> dict[int, fmpq] | None:
+    def logarithm_multiples(self) -> dict[int, fmpq] | None:
         """The coefficients by primes p if the constant is a sum of multiples of log2(p), log2(2) = 1 too; else None."""
         multiples = {2: self.rational} if self.rational else {}
         for basis, coefficient in self.terms.items():
@@ -168,7 +168,7 @@ class Constant:
         if len(pairs) > 1:
             # A sum becomes one unit, scaled so that multiples of one sum share it.
             leading = pairs[-1][1]
-            unit = _sum_unit(self.scaled(1 / leading))
+            unit = _make_sum_unit(self.scaled(1 / leading))
             return _reduce_to_lowest_terms(Constant(ZERO, {((unit, -1),): 1 / leading}))
         ((basis, coefficient),) = pairs
         result = Constant(1 / coefficient)
@@ -185,11 +185,11 @@ class Constant:
         if self == ONE_CONSTANT:
             return self
         if exponent.is_rational and exponent.rational.q == 1:
-            return self._whole_power(int(exponent.rational.p))
+            return self._integer_power(int(exponent.rational.p))
         if self.sign() <= 0:
             raise OutOfReachError("a power of a number that is not positive")
         if self.is_rational and exponent.is_rational and exponent.rational.q == 2:
-            return square_root(self.rational)._whole_power(int(exponent.rational.p))
+            return square_root(self.rational)._integer_power(int(exponent.rational.p))
         if self.is_rational and self.rational == 2 and len(exponent.terms) == 1 and not exponent.rational:
             ((basis, coefficient),) = exponent.terms.items()
             if len(basis) == 1 and basis[0][0].kind == "log2" and basis[0][1] == 1:
@@ -200,7 +200,7 @@ class Constant:
         unit = IrrationalUnit(f"({self})^({exponent})", "power", self, exponent)
         return Constant(ZERO, {((unit, 1),): ONE})
 
-    def _whole_power(self, exponent: int) -> Constant:
+    def _integer_power(self, exponent: int) -> Constant:
         bits = max(int(self.rational.p).bit_length(), int(self.rational.q).bit_length(), 8 * len(self.terms))
         if abs(exponent) * bits > MAX_POWER:
             raise OutOfReachError("the power of a constant is too large")
@@ -248,7 +248,7 @@ class Constant:
             raise OutOfReachError(f"the sign of {self} is not decided")
         return sign
 
-    def enclosed(self, precision: int) -> arb:
+    def enclose_at_precision(self, precision: int) -> arb:
         """Return a rigorous enclosure computed with this many bits."""
         with ctx.workprec(precision):
             return self.enclosure()
@@ -364,7 +364,7 @@ def _log2_of_integer(value: fmpz) -> Constant:
 def _factor_integer(value: fmpz) -> list[tuple[int, int]]:
     if int(value).bit_length() > MAX_FACTORED_BITS:
         raise OutOfReachError("a constant is too large to be factored")
-    return primes(value)
+    return factor_into_primes(value)
 
 
 def _multiply_bases(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
@@ -383,7 +383,7 @@ def _multiply_bases(left: Basis, right: Basis, coefficient: fmpq) -> Constant:
     return Constant(ZERO, {tuple(sorted(basis, key=lambda pair: pair[0].key)): coefficient})
 
 
-def _sum_unit(whole: Constant) -> IrrationalUnit:
+def _make_sum_unit(whole: Constant) -> IrrationalUnit:
     of = whole.exp2()
     logarithm = None if of is None else b.call("log2", b.number(of))
     return IrrationalUnit(f"({whole})" if of is None else f"log2({of})", "sum", whole, expr=logarithm)
@@ -423,7 +423,7 @@ def _reduce_to_lowest_terms(value: Constant) -> Constant:
     result = sum_of(above, minimum)
     if len(below) == 1:
         return result
-    unit = _sum_unit(sum_of(below, minimum))
+    unit = _make_sum_unit(sum_of(below, minimum))
     terms = {
         tuple(sorted((*basis, (unit, -1)), key=lambda pair: pair[0].key)): coefficient
         for basis, coefficient in (*result.terms.items(), *([((), result.rational)] if result.rational else []))

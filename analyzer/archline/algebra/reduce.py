@@ -19,7 +19,7 @@ from typing import TypeAlias
 from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.effort import TooComplexError, is_out_of_time, limit_effort
-from archline.algebra.expand import without_halves, without_powers
+from archline.algebra.expand import extract_halvings, rewrite_maxima_at_powers
 from archline.algebra.factors import divide_exactly, monomial_key
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
@@ -32,20 +32,20 @@ MAX_SMALL_SIZES = 8
 MAX_LENGTH_RATIO = 2
 MAX_REMAINDERS = 64
 MAX_DEGREE = 4
-Piece: TypeAlias = a.PositivePart | a.Floor
+PiecewiseAtom: TypeAlias = a.PositivePart | a.Floor
 _TriedSplits: TypeAlias = frozenset[object]
 
 
 def reduce_in_sizes(value: Poly, facts: Facts) -> Poly:
     """Reduce a value in the sizes of an algorithm; the facts may rewrite sizes."""
     form = reduce_expression(facts.simplify(value.substitute(facts.rewrites)), facts)
-    return without_halves(facts.restore(form), facts)
+    return extract_halvings(facts.restore(form), facts)
 
 
 def reduce_expression(value: Poly, facts: Facts) -> Poly:
     """Return an equal value under the facts, in a form that is not longer."""
-    value = without_powers(_cancel_quotients(value), facts)
-    if not any(isinstance(atom, Piece) for atom in value.atoms()):
+    value = rewrite_maxima_at_powers(_cancel_quotients(value), facts)
+    if not any(isinstance(atom, PiecewiseAtom) for atom in value.atoms()):
         return value
     facts, scale = facts.without_younger_symbols(value.names), a.compute_content(value)
     primitive = value.scaled(1 / scale)
@@ -71,8 +71,8 @@ def _is_better_form(form: Poly, plain: Poly, facts: Facts) -> bool:
         ratio = len(to_text(facts.restore(form))) / len(to_text(facts.restore(plain)))
     return (
         ratio < 1
-        if _written_degree(form) == _written_degree(plain)
-        else _written_degree(form) < _written_degree(plain) and ratio < MAX_LENGTH_RATIO
+        if _measure_written_degree(form) == _measure_written_degree(plain)
+        else _measure_written_degree(form) < _measure_written_degree(plain) and ratio < MAX_LENGTH_RATIO
     )
 
 
@@ -80,20 +80,22 @@ def _measure_length(value: Poly) -> tuple[int, ...]:
     """Measure how long a form is to read: its degree first, then the number of maxima, floors and other composites."""
     powers = sum(abs(power) for monomial in value.terms for _, power in monomial)
     pieces = {atom for atom in value.atoms_within() if atom.parts}
-    return _written_degree(value), len(pieces), len(value.terms), powers, len(value.key)
+    return _measure_written_degree(value), len(pieces), len(value.terms), powers, len(value.key)
 
 
-def _written_degree(value: Poly) -> int:
+def _measure_written_degree(value: Poly) -> int:
     """Return the degree of the form as written; quotients and maxima have the degrees of their parts."""
-    return max((sum(power * _degree_of_atom(atom) for atom, power in monomial) for monomial in value.terms), default=0)
+    return max(
+        (sum(power * _measure_atom_degree(atom) for atom, power in monomial) for monomial in value.terms), default=0
+    )
 
 
-def _degree_of_atom(atom: Atom) -> int:
+def _measure_atom_degree(atom: Atom) -> int:
     match atom:
         case a.PositivePart():
-            return _written_degree(atom.argument)
+            return _measure_written_degree(atom.argument)
         case a.Floor():
-            return _written_degree(atom.argument) - _written_degree(atom.modulus)
+            return _measure_written_degree(atom.argument) - _measure_written_degree(atom.modulus)
         case _:
             return 0 if atom.parts else 1
 
@@ -138,7 +140,7 @@ class _FormSearch:
 
         These failed before, or are of atoms that a case does not affect, which are split outside of the case.
         """
-        equal = {name: end for name in value.names for end in _equal_bounds(facts.bounds.get(name))}
+        equal = {name: end for name in value.names for end in _find_equal_bounds(facts.bounds.get(name))}
         value = facts.simplify(value.substitute(equal) if equal else value)
         for key, split in self._iterate_splits(value, facts, vain):
             if key not in vain:
@@ -155,9 +157,9 @@ class _FormSearch:
         self, value: Poly, facts: Facts, vain: _TriedSplits
     ) -> Iterator[tuple[object, Callable[[_TriedSplits], Poly | None]]]:
         """Yield splits of the value, each with a key and a function that tries it; the most useful come first."""
-        atoms = sorted(set(_innermost_pieces(value)) - vain, key=lambda atom: atom.key)
+        atoms = sorted(set(_find_innermost_piecewise(value)) - vain, key=lambda atom: atom.key)
         for name in sorted(value.names):
-            numbers = _small_range(facts.bounds.get(name))
+            numbers = _find_small_range(facts.bounds.get(name))
             if numbers is not None and (
                 any(name in atom.names for atom in atoms) or value.degree(Symbol(name)) >= len(numbers)
             ):
@@ -166,7 +168,7 @@ class _FormSearch:
         families: dict[Poly, list[_Change]] = {}
         for atom in atoms:
             if (change := _find_change(atom, facts)) is not None:
-                change = _change_by_symbol(change, facts) or change
+                change = _find_change_by_symbol(change, facts) or change
                 families.setdefault(change.along, []).append(change)
         for along in sorted(families, key=lambda line: (len(line.names), -len(families[line]), line.key)):
             changes = families[along]
@@ -194,7 +196,7 @@ class _FormSearch:
         whole, offset = Poly.symbol(block) * modulus, Poly.symbol(rest)
         size = whole - offset if up else whole + offset
         within = split_in_blocks(facts, name, modulus, up, size, (block, rest))
-        form = self.form(value.substitute({name: size}), within, vain.union(_innermost_pieces(value)))
+        form = self.form(value.substitute({name: size}), within, vain.union(_find_innermost_piecewise(value)))
         if any(rest in atom.names for atom in form.atoms() if atom.parts):
             return None
         now = Poly.symbol(name)
@@ -206,7 +208,7 @@ class _FormSearch:
         self, value: Poly, name: str, numbers: range, facts: Facts, vain: _TriedSplits
     ) -> Poly | None:
         """Interpolate the forms at the few values of a symbol by a polynomial; None if its degree is high."""
-        interpolant, power, vain = ZERO, ONE, vain.union(_innermost_pieces(value))
+        interpolant, power, vain = ZERO, ONE, vain.union(_find_innermost_piecewise(value))
         for degree, number in enumerate(numbers):
             point = {name: Poly.constant(number)}
             pinned_facts = pin_symbol(facts, name, number)
@@ -233,10 +235,12 @@ class _FormSearch:
                 return None
             part = value
             for change in changes:
-                part = part.with_atom(change.atom, change.below if low is None or low < change.start else change.above)
+                part = part.replace_atom(
+                    change.atom, change.below if low is None or low < change.start else change.above
+                )
             parts.append(_Part(within.simplify(part), low, (within,)))
-        outside = set(_innermost_pieces(value)) - {change.atom for change in changes}
-        vain |= outside.intersection(*(set(_innermost_pieces(piece.value)) for piece in parts))
+        outside = set(_find_innermost_piecewise(value)) - {change.atom for change in changes}
+        vain |= outside.intersection(*(set(_find_innermost_piecewise(piece.value)) for piece in parts))
         parts = self._merge_parts(
             [replace(piece, value=self.form(piece.value, piece.facts[0], vain)) for piece in parts]
         )
@@ -245,7 +249,7 @@ class _FormSearch:
             return small
         for lower, upper in pairwise(parts):
             assert upper.start is not None
-            form = form + _value_if_positive(lower.value - upper.value, upper.start - along)
+            form = form + _multiply_by_indicator(lower.value - upper.value, upper.start - along)
         return form
 
     def _merge_parts(self, parts: list[_Part]) -> list[_Part]:
@@ -305,7 +309,7 @@ class _Part:
     facts: tuple[Facts, ...]
 
 
-def _value_if_positive(value: Poly, last: Poly) -> Poly:
+def _multiply_by_indicator(value: Poly, last: Poly) -> Poly:
     """Return an expression that is `value` where the integer `last` is positive, else 0; n, n -> max(0, n)."""
     for end in (last, last - 1):
         factor = divide_exactly(value, end)
@@ -318,14 +322,14 @@ def _value_if_positive(value: Poly, last: Poly) -> Poly:
 class _Change:
     """An atom that is one of two expressions, depending on whether `along` is at least a number."""
 
-    atom: Piece
+    atom: PiecewiseAtom
     along: Poly
     start: int
     below: Poly
     above: Poly
 
 
-def _find_change(atom: Piece, facts: Facts) -> _Change | None:
+def _find_change(atom: PiecewiseAtom, facts: Facts) -> _Change | None:
     """Return the change of a maximum, or of a floor that takes two values; None for other floors."""
     if isinstance(atom, a.PositivePart):
         # At argument 0 both branches agree; starting at 1 gives stronger facts.
@@ -340,7 +344,7 @@ def _find_change(atom: Piece, facts: Facts) -> _Change | None:
     return None
 
 
-def _make_change(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Change | None:
+def _make_change(atom: PiecewiseAtom, argument: Poly, below: Poly, above: Poly) -> _Change | None:
     """Return the change of an atom that is `below` where the argument is negative, else `above`; None if constant."""
     shift = argument.constant_term
     rest = argument - shift
@@ -358,9 +362,9 @@ def _make_change(atom: Piece, argument: Poly, below: Poly, above: Poly) -> _Chan
     return _Change(atom, along, int(start.floor()) + 1, above, below)
 
 
-def _change_by_symbol(change: _Change, facts: Facts) -> _Change | None:
+def _find_change_by_symbol(change: _Change, facts: Facts) -> _Change | None:
     """Return the change of an atom that is decided from a small number of one symbol on, else None."""
-    if a.single_atom(change.along) is not None:
+    if a.find_single_atom(change.along) is not None:
         return None
     for name in sorted(change.along.names):
         minimum = facts.bounds[name].least if name in facts.bounds else None
@@ -377,11 +381,11 @@ def _change_by_symbol(change: _Change, facts: Facts) -> _Change | None:
     return None
 
 
-def _innermost_pieces(value: Poly) -> Iterator[Piece]:
+def _find_innermost_piecewise(value: Poly) -> Iterator[PiecewiseAtom]:
     """Yield the maxima and floors that contain no other one, except those in logarithms and other composites."""
     for atom in value.atoms():
-        if isinstance(atom, Piece):
-            inside = [piece for part in atom.parts for piece in _innermost_pieces(part)]
+        if isinstance(atom, PiecewiseAtom):
+            inside = [piece for part in atom.parts for piece in _find_innermost_piecewise(part)]
             yield from inside or [atom]
 
 
@@ -427,12 +431,12 @@ def _unrounded_atom(atom: Atom) -> Poly | None:
             return None
 
 
-def _equal_bounds(bounds: Bounds | None) -> Iterator[Poly]:
+def _find_equal_bounds(bounds: Bounds | None) -> Iterator[Poly]:
     """Iterate over values that are both lower and upper bounds, which the symbol equals."""
     return iter(()) if bounds is None else (end for end in bounds.lower if end in bounds.upper)
 
 
-def _small_range(bounds: Bounds | None) -> range | None:
+def _find_small_range(bounds: Bounds | None) -> range | None:
     """Return the numbers that a symbol may be, if they are few, else None."""
     if bounds is None or bounds.least is None or bounds.most is None:
         return None

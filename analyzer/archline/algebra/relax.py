@@ -9,8 +9,15 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_eff
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import derive_part_maxima, max_over, maximum_of_values
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.algebra.sums.blocks import pair_of
-from archline.algebra.sums.summation import Over, UnresolvedError, contains, depends_on, separate_composites, sum_over
+from archline.algebra.sums.blocks import match_condition_pair
+from archline.algebra.sums.summation import (
+    RangeOperation,
+    UnresolvedError,
+    contains_atom,
+    is_composite_in,
+    separate_composites,
+    sum_over,
+)
 from archline.numbers import fmpq
 
 MAX_ROUNDS = 12
@@ -20,7 +27,7 @@ MAX_REPLACED = 1_000
 """Atoms that are replaced in one expression; two symbols may bound each other."""
 
 
-def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the sum of a nonnegative `value` over lo <= variable < hi, or None."""
     first = _bound_in_budget(sum_over, value, variable, lo, hi, facts, upper, 0)
     if first is None and upper:
@@ -33,10 +40,10 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
         droppable = easy and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(hard)
         return _bound_in_budget(sum_over, easy, variable, lo, hi, facts, False, 0) if droppable else None
     gaps = [atom for atom in value.atoms() if isinstance(atom, a.Gap) and variable in atom.names]
-    if upper and len(gaps) == 1 and _skips_segments(gaps[0], variable):
+    if upper and len(gaps) == 1 and _has_distinct_segments(gaps[0], variable):
         # Distinct segments together have at most `total` entries.
         parts = value.coefficients(gaps[0])
-        rest = bounded_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
+        rest = bound_sum(parts.get(0, ZERO), variable, lo, hi, facts, True)
         if (
             rest is not None
             and parts.keys() <= {0, 1}
@@ -53,15 +60,15 @@ def bounded_sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     return facts.minimum(first, second) if upper else facts.maximum(first, second)
 
 
-def _skips_segments(gap: a.Gap, variable: str) -> bool:
+def _has_distinct_segments(gap: a.Gap, variable: str) -> bool:
     """Test whether values of the variable have distinct segments and skip some, as in gap(2*v + c)."""
     slope = gap.index - gap.index.substitute({variable: Poly.symbol(variable) - 1})
     return slope.is_constant and abs(slope.constant_term) > 1
 
 
-def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_nonnegative_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the maximum of a nonnegative `value` over the nonempty range, or None."""
-    bound = bounded_peak(value, variable, lo, hi, facts, upper)
+    bound = bound_signed_maximum(value, variable, lo, hi, facts, upper)
     if bound is not None:
         return bound
     if upper:
@@ -71,7 +78,7 @@ def bounded_max(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
     return facts.simplify(value.substitute({variable: lo})) if _is_independent_of_data(value, variable) else None
 
 
-def bounded_peak(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
+def bound_signed_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool) -> Poly | None:
     """Return a bound on the maximum of a `value` of any sign over the nonempty range, or None.
 
     If all values are negative, a lower bound may be 0: it bounds the maximum of max(0, value).
@@ -87,7 +94,7 @@ _Range = tuple[Poly | None, Poly | None]
 
 
 def _bound_in_budget(
-    operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
+    operation: RangeOperation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     try:
         with limit_effort(MAX_PRODUCTS):
@@ -97,7 +104,7 @@ def _bound_in_budget(
 
 
 def _relax_until_resolved(
-    operation: Over, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
+    operation: RangeOperation, value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, upper: bool, prefer: int
 ) -> Poly | None:
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     for _ in range(MAX_ROUNDS):
@@ -114,7 +121,7 @@ def _relax_until_resolved(
             relaxed = None
             if operation is sum_over and isinstance(problem.atom, a.Gap):
                 relaxed = _relax_gaps(value, variable, lo, hi, inside, upper, prefer)
-            elif (pair := pair_of(value, problem.atom, inside)) is not None:
+            elif (pair := match_condition_pair(value, problem.atom, inside)) is not None:
                 relaxed = pair.bound(inside, upper)
             if relaxed is None or relaxed == value:
                 relaxed = bound_atom(value, problem.atom, inside, upper)
@@ -141,7 +148,7 @@ def _relax_gaps(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, up
             continue
         cofactors = {atom: power for atom, power in powers.items() if atom not in gaps}
         if not all(facts.nonnegative(Poly.of_atom(atom)) for atom in cofactors) or any(
-            depends_on(atom, variable) for atom in cofactors
+            is_composite_in(atom, variable) for atom in cofactors
         ):
             return None
         growing = upper == (coefficient > 0)
@@ -186,7 +193,7 @@ def _bound_offsets(value: Poly, atom: a.Offset, facts: Facts, upper: bool) -> Po
     return None
 
 
-def bound_away(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, upper: bool) -> Poly | None:
+def replace_atoms_by_bounds(value: Poly, find: Callable[[Poly], Atom | None], facts: Facts, upper: bool) -> Poly | None:
     """Replace the atoms that `find` returns, one after the other, by their minimum or maximum values.
 
     Ends when `find` returns None; the result is None if an atom has no bound, or after MAX_REPLACED atoms.
@@ -215,10 +222,12 @@ def bound_atom(value: Poly, atom: Atom, facts: Facts, upper: bool) -> Poly | Non
     """
     if isinstance(atom, a.Offset) and (bounded := _bound_offsets(value, atom, facts, upper)) is not None:
         return bounded
-    outer = next((whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains(whole, atom)), None)
+    outer = next(
+        (whole for whole in sorted(value.atoms(), key=str) if whole != atom and contains_atom(whole, atom)), None
+    )
     if outer is None:
-        return _replace_by_range(value, atom, atom_range(atom, facts), facts, upper)
-    low, high = _range_around(outer, atom, facts)
+        return _replace_by_range(value, atom, find_atom_range(atom, facts), facts, upper)
+    low, high = _find_outer_range(outer, atom, facts)
     if low is None and not upper and isinstance(outer, a.CeilLog2 | a.PositivePart | a.Exponential):
         # A level, a maximum or a power is at least 0 even if nothing is known of the argument. For upper bounds,
         # other methods are sharper than dropping subtracted terms.
@@ -240,24 +249,24 @@ def _replace_by_range(value: Poly, atom: Atom, ends: _Range, facts: Facts, upper
         end = high if upper == (coefficient > 0) else low
         if end is None or (power > 1 and (low is None or not facts.nonnegative(low))):
             return None
-        result = result + term.with_atom(atom, end)
+        result = result + term.replace_atom(atom, end)
     return result
 
 
-def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Range:
+def _find_outer_range(outer: Atom, atom: Atom, facts: Facts) -> _Range:
     """Return the range of `outer`, a nondecreasing function of an argument that contains `atom`, from the argument's.
 
     If `outer` is a floor and `atom` a power in its modulus, the range still contains the power.
     """
     if isinstance(atom, a.Gap) and isinstance(outer, a.PositivePart | a.Floor):
         # The range is linear in the argument, so that gaps still telescope.
-        return atom_range(outer, facts)
+        return find_atom_range(outer, facts)
     monotone = isinstance(outer, a.PositivePart | a.CeilLog2 | a.Exponential) or (
         isinstance(outer, a.Floor) and outer.modulus.is_constant
     )
     if not monotone:
         by_power = isinstance(outer, a.Floor) and isinstance(atom, a.Exponential) and atom in outer.modulus.atoms()
-        return atom_range(outer, facts) if by_power else (None, None)
+        return find_atom_range(outer, facts) if by_power else (None, None)
     argument, *rest = outer.parts
     ends = []
     for upper in (False, True):
@@ -266,25 +275,25 @@ def _range_around(outer: Atom, atom: Atom, facts: Facts) -> _Range:
     return ends[0], ends[1]
 
 
-def atom_range(atom: Atom, facts: Facts) -> _Range:
+def find_atom_range(atom: Atom, facts: Facts) -> _Range:
     """Return the known minimum and maximum of an atom; an unknown one is None."""
     match atom:
         case Symbol():
             bounds = facts.bounds[atom.name]
             return (bounds.lower or (None,))[0], (bounds.upper or (None,))[0]
         case a.PositivePart():
-            return ZERO, _upper_of_positive(atom, facts)
+            return ZERO, _bound_positive_part(atom, facts)
         case a.Floor():
             argument, modulus = atom.parts
-            power = a.exponent_of_two(modulus)
-            if len(modulus.terms) == 1 and (power is not None or _is_older(modulus, argument, facts)):
+            power = a.find_exponent_of_two(modulus)
+            if len(modulus.terms) == 1 and (power is not None or _lacks_youngest_symbol(modulus, argument, facts)):
                 inverse = modulus**-1
                 return (argument - modulus + 1) * inverse, argument * inverse
             minimum = ONE if facts.nonnegative(argument - modulus) else ZERO
             return (minimum, argument) if facts.nonnegative(argument) else (None, None)
         case a.CeilLog2():
             youngest = max(map(Symbol, atom.names), key=facts.ages.__getitem__)
-            low, high = _range_around(atom, youngest, facts)
+            low, high = _find_outer_range(atom, youngest, facts)
             return low or ZERO, high or (atom.argument if facts.nonnegative(atom.argument) else None)
         case a.RealFunction(function="isqrt" | "sqrt") if facts.nonnegative(atom.argument):
             # 0 <= sqrt(e) <= e for integers e >= 0
@@ -301,7 +310,7 @@ def atom_range(atom: Atom, facts: Facts) -> _Range:
             return ZERO, atom.segments.total
         case a.Data():
             return atom.low, atom.high
-        case a.Applied():
+        case a.AppliedFunction():
             return ZERO, None
         case a.Quotient() if facts.nonnegative(atom.argument) and facts.nonnegative(atom.divisor):
             return ZERO, atom.argument
@@ -309,7 +318,7 @@ def atom_range(atom: Atom, facts: Facts) -> _Range:
             return None, None
 
 
-def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
+def _lacks_youngest_symbol(value: Poly, other: Poly, facts: Facts) -> bool:
     """Test whether the youngest symbol, the variable of a sum, occurs only in `other`.
 
     Values with the line length L are not older: counts of lines are compared, but not fractions of lines.
@@ -320,7 +329,7 @@ def _is_older(value: Poly, other: Poly, facts: Facts) -> bool:
     return youngest not in value.names
 
 
-def _upper_of_positive(atom: a.PositivePart, facts: Facts) -> Poly | None:
+def _bound_positive_part(atom: a.PositivePart, facts: Facts) -> Poly | None:
     """Return the positive terms of e, a bound of max(0, e), if they are >= 0 and the rest is <= 0; else None."""
     positive = atom.argument.positive_terms()
     rest = atom.argument - positive
@@ -340,7 +349,7 @@ def remove_rounding(value: Poly) -> Poly:
             case a.Quotient(argument=argument, divisor=divisor) if len(remove_rounding(divisor).terms) == 1:
                 return remove_rounding(argument) * remove_rounding(divisor) ** -1
             case a.Exponential(base=2, exponent=exponent):
-                return _power_of_two(remove_rounding(exponent))
+                return _rewrite_power_as_root(remove_rounding(exponent))
             case a.PositivePart(argument=argument):
                 terms = remove_rounding(argument).terms
                 return Poly({term: share for term, share in terms.items() if term and share > 0})
@@ -368,7 +377,7 @@ def upper_bound_unrounded(value: Poly) -> Poly:
     return remove_rounding(positive.map_atoms(without_rounding))
 
 
-def _power_of_two(exponent: Poly) -> Poly | None:
+def _rewrite_power_as_root(exponent: Poly) -> Poly | None:
     """Return sqrt(w) for 2^(log2(w)/2), else None."""
     match list(exponent.terms.items()):
         case [(((a.RealFunction(function="log2", argument=argument), 1),), share)] if share == HALF:

@@ -14,16 +14,16 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.index_range import find_index_range
 from archline.algebra.polynomial import ZERO, Poly
 from archline.analysis.communication import derive as grid
-from archline.analysis.cost import Cost, Costs, cost_of
+from archline.analysis.cost import Cost, Costs, build_cost
 from archline.analysis.metrics import accesses as access_counts
 from archline.analysis.metrics.accesses import derive_accesses
 from archline.analysis.metrics.derivation import Derivation
-from archline.analysis.metrics.operations import STANDARD, CostModel, events_of
+from archline.analysis.metrics.operations import STANDARD, CostModel, make_event_model
 from archline.analysis.metrics.relations import relate_costs
 from archline.analysis.metrics.statements import Result
 from archline.analysis.metrics.tally import DerivationStep, unknown_cost
-from archline.analysis.regimes import with_regimes
-from archline.analysis.sampling import offsets_rules
+from archline.analysis.regimes import split_into_regimes
+from archline.analysis.sampling import list_offsets_rules
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import Formula, format_expression, join_phrases
 from archline.expr.values import evaluate_fact
@@ -33,7 +33,7 @@ from archline.ir.scope import Scope
 from archline.ir.tree import UntracedError
 from archline.language import parser, printer
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, find_reachable, is_recursive
+from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.language.metrics import CALL, METRICS
 from archline.language.model import Module
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 MAX_TERM_PRODUCTS = 120_000
-RECURSION_FACTOR = 50
+RECURSION_EFFORT_FACTOR = 50
 MAX_SAMPLES = 4
-MAX_SOLVED = 256
+MAX_CACHED_COSTS = 256
 MAX_MODULES = 8
 
 
@@ -60,25 +60,25 @@ _solved: OrderedDict[object, Costs] = OrderedDict()
 
 def derive(module: Module, algorithm: s.Algorithm, model: CostModel = STANDARD) -> Costs:
     """Derive the costs of one call of the algorithm, in its sizes. Never raises for a program that checks."""
-    recursive = is_recursive(module, algorithm)
+    recursive = has_recursion(module, algorithm)
     if not recursive and not algorithm.grid:
-        return _derive(module, algorithm, model, recursive=False)
-    key = model.asked, algorithm.name, *(_text(part) for part in (algorithm, *find_reachable(module, algorithm)))
+        return _derive_costs(module, algorithm, model, recursive=False)
+    key = model.asked, algorithm.name, *(_cache_key(part) for part in (algorithm, *find_reachable(module, algorithm)))
     if key not in _solved:
-        _solved[key] = _derive(module, algorithm, model, recursive)
-        if len(_solved) > MAX_SOLVED:
+        _solved[key] = _derive_costs(module, algorithm, model, recursive)
+        if len(_solved) > MAX_CACHED_COSTS:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def forget() -> None:
+def clear_cost_caches() -> None:
     """Clear the caches of derived costs and of parsed texts, so that the time of derivations can be measured."""
     _solved.clear()
-    _shared.cache_clear()
+    _shared_derivation.cache_clear()
     parser.clear_fragments()
 
 
-def _text(algorithm: s.Algorithm) -> object:
+def _cache_key(algorithm: s.Algorithm) -> object:
     """Return a key of an algorithm: its name, the path and text of its file, and its `where`."""
     source = algorithm.span.source
     return algorithm.name, str(source.path), source.text, tuple(printer.format_fact(fact) for fact in algorithm.where)
@@ -90,25 +90,25 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
 
     Empty for a recursive algorithm and on a grid.
     """
-    if algorithm.grid or is_recursive(module, algorithm):
+    if algorithm.grid or has_recursion(module, algorithm):
         return {}
     with suppress(TooComplexError, RecursionError), limit_effort(MAX_TERM_PRODUCTS):
         total = STANDARD.event(CALL).then(
             Derivation(module, True, STANDARD).algorithm(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
-        return {metric: cost_of(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
+        return {metric: build_cost(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
     return {}
 
 
 def derive_metric(module: Module, algorithm: s.Algorithm, metric: str) -> Costs:
     """Derive the costs of one call in a metric that is derived on request."""
     if METRICS[metric].counts is not None:
-        return derive(module, algorithm, events_of(metric))
-    return _accesses_as_executed(module, algorithm)
+        return derive(module, algorithm, make_event_model(metric))
+    return _derive_executed_accesses(module, algorithm)
 
 
-def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
+def _derive_executed_accesses(module: Module, algorithm: s.Algorithm) -> Costs:
     """Derive the accesses; `+=` counts as a read and a write of its element, as in runs."""
     steps: tuple[DerivationStep, ...] = ()
     try:
@@ -117,41 +117,41 @@ def _accesses_as_executed(module: Module, algorithm: s.Algorithm) -> Costs:
         cost = Cost(access_counts.METRIC, "unknown", None, None, problem.reason, problem.span)
     except TooComplexError as problem:
         cost = Cost(access_counts.METRIC, "unknown", None, None, str(problem), algorithm.span)
-    return _costs(module, algorithm, {access_counts.METRIC: cost}, {}, steps)
+    return _build_costs(module, algorithm, {access_counts.METRIC: cost}, {}, steps)
 
 
-def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
+def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recursive: bool) -> Costs:
     if algorithm.grid:
         return _derive_on_grid(module, algorithm)
 
     def derive_body(coarse: bool) -> tuple[Derivation, Result]:
-        statements = _shared(module, coarse, model) if recursive else Derivation(module, coarse, model)
+        statements = _shared_derivation(module, coarse, model) if recursive else Derivation(module, coarse, model)
         return statements, statements.algorithm(algorithm)
 
-    outcome = _within_budget(derive_body, RECURSION_FACTOR if recursive else 1)
+    outcome = _derive_within_budget(derive_body, RECURSION_EFFORT_FACTOR if recursive else 1)
     if isinstance(outcome, str):
         outcome = Derivation(module, True, model), (unknown_cost(outcome, algorithm.span), ())
     statements, (tally, steps) = outcome
     signature = module.signatures[algorithm]
     scope = declared_scope(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
-    metrics = {metric: cost_of(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
+    metrics = {metric: build_cost(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
     # An unknown amount may contain flops of any kind.
     flops = tally.whole("flops")
     kinds = {
-        name.removeprefix("flops."): cost_of(
+        name.removeprefix("flops."): build_cost(
             name, flops if isinstance(flops, UnknownAmount) else tally.amount(name), tally.declared, algorithm
         )
         for name in sorted(tally.sums)
         if name.startswith("flops.")
     }
-    if find_component(module, algorithm):
-        metrics = {metric: _by_recursion(cost, algorithm, statements) for metric, cost in metrics.items()}
-        kinds = {kind: _by_recursion(cost, algorithm, statements) for kind, cost in kinds.items()}
-    costs = relate_costs(_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
-    if not find_component(module, algorithm):
+    if find_recursive_component(module, algorithm):
+        metrics = {metric: _add_recurrence_results(cost, algorithm, statements) for metric, cost in metrics.items()}
+        kinds = {kind: _add_recurrence_results(cost, algorithm, statements) for kind, cost in kinds.items()}
+    costs = relate_costs(_build_costs(module, algorithm, metrics, kinds, steps), module, algorithm, scope.facts)
+    if not find_recursive_component(module, algorithm):
         metrics, kinds = (
-            {name: with_regimes(cost, scope.facts, signature.size_names) for name, cost in costs_by_name.items()}
+            {name: split_into_regimes(cost, scope.facts, signature.size_names) for name, cost in costs_by_name.items()}
             for costs_by_name in (costs.metrics, costs.flops_by_kind)
         )
         costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
@@ -159,31 +159,35 @@ def _derive(module: Module, algorithm: s.Algorithm, model: CostModel, recursive:
     return costs
 
 
-def derive_with_longest(module: Module, algorithm: s.Algorithm) -> Costs:
+def derive_with_longest_message(module: Module, algorithm: s.Algorithm) -> Costs:
     """Derive costs on a grid whose messages have at most K words: w words are ceil(w/K) messages."""
-    return _derive_on_grid(module, algorithm, grid.LONGEST)
+    return _derive_on_grid(module, algorithm, grid.LONGEST_MESSAGE)
 
 
 def _derive_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> Costs:
     """Derive the costs of the longest paths through the processors of a grid."""
-    metrics = _within_budget(lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    metrics = _derive_within_budget(
+        lambda coarse: grid.derive_paths(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+    )
     if isinstance(metrics, str):
-        names = grid.metrics_on_grid(algorithm)
+        names = grid.list_grid_metrics(algorithm)
         metrics = {name: Cost(name, "unknown", None, None, metrics, algorithm.span) for name in names}
-    costs = _costs(module, algorithm, metrics, {}, ())
+    costs = _build_costs(module, algorithm, metrics, {}, ())
     if longest is not None:
         costs = replace(costs, parameters=tuple(dict.fromkeys((*costs.parameters, *sorted(longest.names)))))
     _assert_invariants(costs, module, algorithm, declared_scope(module, algorithm))
     return costs
 
 
-def steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
+def derive_steps_on_grid(module: Module, algorithm: s.Algorithm, longest: Poly | None = None) -> tuple[PathStep, ...]:
     """Return the steps of the upper bounds on a grid, one for each statement; empty if that is too complex."""
-    steps = _within_budget(lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_FACTOR)
+    steps = _derive_within_budget(
+        lambda coarse: grid.derive_steps(module, algorithm, coarse, longest), RECURSION_EFFORT_FACTOR
+    )
     return () if isinstance(steps, str) else steps
 
 
-def _costs(
+def _build_costs(
     module: Module,
     algorithm: s.Algorithm,
     metrics: Mapping[str, Cost],
@@ -196,7 +200,7 @@ def _costs(
     return Costs(
         algorithm.name,
         (*signature.size_names, *signature.indices, *processors),
-        _assumptions(module, algorithm),
+        _list_assumptions(module, algorithm),
         metrics,
         kinds,
         tuple(step.mapped(facts.restore) for step in steps) if facts.quotients else steps,
@@ -206,12 +210,12 @@ def _costs(
 
 
 @lru_cache(maxsize=MAX_MODULES)
-def _shared(module: Module, coarse: bool, model: CostModel) -> Derivation:
+def _shared_derivation(module: Module, coarse: bool, model: CostModel) -> Derivation:
     """Return the one derivation of a module that all callers share, so that each recursion is solved once."""
     return Derivation(module, coarse, model)
 
 
-def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
+def _derive_within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     """Call `derived` with guards counted, then, if that is too complex, with guards bounded; return its result.
 
     If both are too complex, return the reason.
@@ -228,13 +232,13 @@ def _within_budget(derived: Callable[[bool], T], factor: int) -> T | str:
     return reason
 
 
-def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
+def _add_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Derivation) -> Cost:
     """Add the bounds and values of its recurrence to a cost; the outermost call adds 1 if the metric counts calls."""
     facts = declared_scope(statements.module, algorithm).facts
     if cost.upper is not None and any(facts.positive(gap - cost.upper) for gap in (ZERO, cost.lower or ZERO)):
         # Both bounds follow from the assumptions of its calls, so that no run satisfies these.
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
-        return cost_of(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
+        return build_cost(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
     closed = statements.recursions.closed(algorithm, metric)
     more = int(metric in model.event(CALL).names)
@@ -248,7 +252,7 @@ def _by_recursion(cost: Cost, algorithm: s.Algorithm, statements: Derivation) ->
     return replace(cost, interval_at=lambda sizes: interval_at(sizes) + Interval.of(more))
 
 
-def _assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+def _list_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """List the assumptions of the costs: the algorithm's facts, and declarations in it and in its callees."""
     facts: list[str] = [Formula(fact) for fact in (*algorithm.where, *find_exact_divisions(algorithm))]
     for part in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
@@ -266,24 +270,24 @@ def _assert_invariants(costs: Costs, module: Module, algorithm: s.Algorithm, sco
 
     Raises InvariantError.
     """
-    symbols = {*costs.parameters, *costs_symbols(costs)}
+    symbols = {*costs.parameters, *find_declared_cost_symbols(costs)}
     for cost in (*costs.metrics.values(), *costs.flops_by_kind.values()):
         for value in (cost.lower, cost.upper):
             if value is not None and not value.names <= symbols:
                 raise InvariantError(f"{cost.metric} of {costs.algorithm} contains {sorted(value.names - symbols)}")
-    if _may_refuse(algorithm, module):
+    if _may_stop_runs(algorithm, module):
         return
     least = module.signatures[algorithm].at_least
-    allowed, implied = express_facts_in_sizes(algorithm), offsets_rules(scope)
+    allowed, implied = express_facts_in_sizes(algorithm), list_offsets_rules(scope)
     for more in range(MAX_SAMPLES):
         point = {name: least.get(name, 1) + more for name in symbols}
         if all(evaluate_fact(fact, point) for fact in allowed) and all(rule(point) for rule in implied):
             _assert_ordered(costs, point)
 
 
-def _may_refuse(algorithm: s.Algorithm, module: Module) -> bool:
+def _may_stop_runs(algorithm: s.Algorithm, module: Module) -> bool:
     """Test whether runs that satisfy the `where` may stop at a call, declared cost, `assume` or exact division."""
-    return any(s.find(algorithm.body, s.Assume, s.Costs)) or any(
+    return any(s.find_nodes(algorithm.body, s.Assume, s.Costs)) or any(
         (isinstance(node, s.Binary) and node.op == "/") or (isinstance(node, s.Call) and node in module.targets)
         for node in s.nodes(algorithm.body)
     )
@@ -315,7 +319,7 @@ def _enclose_forms(cost: Cost, point: Mapping[str, int]) -> Interval:
     return Interval(lower, lower if cost.exact else evaluate(cost.upper, point))
 
 
-def costs_symbols(costs: Costs) -> frozenset[str]:
+def find_declared_cost_symbols(costs: Costs) -> frozenset[str]:
     """Return the symbols of declared costs, such as the f of an extern that costs f flops; `--at` sets their values."""
     if not any(cost.declared for cost in costs):
         return frozenset()

@@ -21,10 +21,10 @@ from archline.records import field, record, replace
 Side = Literal["lower", "upper"]
 Source = Literal["cases", "recurrence", "metric", "plan", "footprint"]
 """The origin of a bound: guards on sizes, a recurrence, other metrics, an allocation plan, the footprint of a loop."""
-Shown = Literal["page", "values", "growth"]
+BoundUse = Literal["page", "values", "growth"]
 """The use of a bound: pages show it; it only sharpens values and proofs; or only claims on growth read it."""
 OTHERWISE = "otherwise"
-Written = Callable[[], tuple[s.Fact, ...]]
+ConditionWriter = Callable[[], tuple[s.Fact, ...]]
 """A function that returns conditions as facts."""
 
 
@@ -39,7 +39,7 @@ class Region:
 
     needs: tuple[Poly, ...] = ()
     cases: tuple[Facts, ...] = field(default=(), repr=False)
-    written: Written = field(default=tuple, repr=False)
+    written: ConditionWriter = field(default=tuple, repr=False)
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
@@ -92,7 +92,7 @@ class Residency:
     given_up: tuple[str, ...] = ()
 
 
-Smooth = Callable[[], tuple[list[list[Poly]], Poly] | None]
+UnroundedBound = Callable[[], tuple[list[list[Poly]], Poly] | None]
 """A function that returns lists of needs, one of which suffices, and an upper bound without rounding, or None."""
 
 
@@ -108,9 +108,9 @@ class Bound:
     value: Poly
     where: Region = EVERYWHERE
     source: Source = "plan"
-    shown: Shown = "page"
+    shown: BoundUse = "page"
     by: str = ""
-    smooth: Smooth = field(default=lambda: None, repr=False)
+    smooth: UnroundedBound = field(default=lambda: None, repr=False)
     keeping: Callable[[], tuple[Residency, ...]] = field(default=tuple, repr=False)
 
     @cached_property
@@ -120,10 +120,10 @@ class Bound:
 
     def map_value(self, form: Callable[[Poly], Poly]) -> Bound:
         """Return the bound that this one gives for a nondecreasing function `form` of the cost."""
-        return replace(self, value=form(self.value), smooth=partial(_map_smooth, self.smooth, form))
+        return replace(self, value=form(self.value), smooth=partial(_map_unrounded_bound, self.smooth, form))
 
 
-def _map_smooth(smooth: Smooth, form: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
+def _map_unrounded_bound(smooth: UnroundedBound, form: Callable[[Poly], Poly]) -> tuple[list[list[Poly]], Poly] | None:
     unrounded = smooth()
     return None if unrounded is None else (unrounded[0], form(unrounded[1]))
 

@@ -33,7 +33,7 @@ Status = Literal["exact", "bounded", "declared", "unknown"]
 
 IntervalAt = Callable[[Point], Interval]
 """A function from sizes to an interval that encloses the count."""
-LeastAt = Callable[[Point], Fraction]
+MinimumAtSizes = Callable[[Point], Fraction]
 """A function from sizes to a lower bound on the count."""
 Explanation = Callable[[], "Recurrence | None"]
 """A function that returns the recurrence with its solution and proofs; None if there is none."""
@@ -41,7 +41,7 @@ Explanation = Callable[[], "Recurrence | None"]
 
 FEW_LINES = 64
 """The lines that a recurrence for the growth of io assumes; a tall cache with fewer lines has Z < FEW_LINES^2."""
-Orders = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
+GrowthsUnderFacts = Callable[[Sequence[s.Fact]], "tuple[Growth, ...] | str"]
 """A function from facts to the upper growths of a cost, one for each condition, or the reason why none is known."""
 
 
@@ -120,10 +120,10 @@ class Cost:
     span: Span | None = None
     declared: tuple[str, ...] = ()
     bounds: tuple[Bound, ...] = ()
-    orders: Orders | None = field(default=None, repr=False, compare=False)
+    orders: GrowthsUnderFacts | None = field(default=None, repr=False, compare=False)
     orderless: AnyScheduleBound | None = field(default=None, repr=False, compare=False)
     interval_at: IntervalAt | None = field(default=None, repr=False, compare=False)
-    least_at: LeastAt | None = field(default=None, repr=False, compare=False)
+    least_at: MinimumAtSizes | None = field(default=None, repr=False, compare=False)
     explain: Explanation | None = field(default=None, repr=False, compare=False)
     reached: Callable[[], tuple[ReachedRegion, ...]] | None = field(default=None, repr=False, compare=False)
     touched: tuple[TouchedRegion, ...] = field(default=(), repr=False, compare=False)
@@ -177,7 +177,7 @@ class Cost:
         return None if self.explain is None else self.explain()
 
 
-def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
+def build_cost(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.Algorithm) -> Cost:
     """Build the cost of an algorithm from the amount of a metric; `declared` names the declared costs in it."""
     trusted = tuple(sorted(declared))
     if isinstance(amount, UnknownAmount):
@@ -188,24 +188,24 @@ def cost_of(metric: str, amount: Amount, declared: frozenset[str], algorithm: s.
 
 def enclose_cost(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest bounds at a point: of formulas, recurrences and related metrics. Raises EvaluationError."""
-    forms = partial(_forms_at, cost)
+    forms = partial(_evaluate_formulas, cost)
     # A recurrence may take too many steps, or have a call without sizes; then formulas remain. An exact one suffices.
     known = () if cost.interval_at is None else (cost.interval_at,)
     functions = known if known and cost.exact else (*known, forms)
-    intervals = list(_evaluate_all(functions, point)) or [forms(point)]
+    intervals = list(_evaluate_defined(functions, point)) or [forms(point)]
     below, above = ([partial(enclose_cost, limit) for limit in limits] for limits in (cost.at_least, cost.at_most))
-    lower = max(interval.lower for interval in (*intervals, *_evaluate_all(below, point)))
-    return Interval(lower, min(interval.upper for interval in (*intervals, *_evaluate_all(above, point))))
+    lower = max(interval.lower for interval in (*intervals, *_evaluate_defined(below, point)))
+    return Interval(lower, min(interval.upper for interval in (*intervals, *_evaluate_defined(above, point))))
 
 
-def _evaluate_all(functions: Iterable[IntervalAt], point: Point) -> Iterator[Interval]:
+def _evaluate_defined(functions: Iterable[IntervalAt], point: Point) -> Iterator[Interval]:
     """Yield the values of functions at a point; functions without a value there are skipped."""
     for function in functions:
         with suppress(EvaluationError):
             yield function(point)
 
 
-def _forms_at(cost: Cost, point: Point) -> Interval:
+def _evaluate_formulas(cost: Cost, point: Point) -> Interval:
     """Evaluate the sharpest of the formulas that pages show and that hold at a point. Raises EvaluationError."""
     if cost.lower is None or cost.upper is None:
         raise EvaluationError(cost.reason or "the cost is unknown")

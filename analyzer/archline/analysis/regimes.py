@@ -21,12 +21,12 @@ from archline.language import syntax as s
 from archline.records import record, replace
 
 MAX_REGIMES = 12
-NOTHING = Facts()
-MIRRORED = {">=": "<=", ">": "<", "==": "=="}
+NO_FACTS = Facts()
+MIRRORED_RELATIONS = {">=": "<=", ">": "<", "==": "=="}
 
 
 @record
-class _Part:
+class _ConditionalBounds:
     """Bounds where all `conditions` are at least 0, with the facts `known` there and the `names` of the sizes."""
 
     lower: Poly
@@ -42,50 +42,53 @@ class _Part:
             atom.argument
             for bound in (self.lower, self.upper)
             for atom in bound.atoms()
-            if isinstance(atom, a.PositivePart) and self._is_plain(atom) and self._decides(bound, atom.argument)
+            if isinstance(atom, a.PositivePart)
+            and self._is_built_from_sizes(atom)
+            and self._is_simplified_by_split(bound, atom.argument)
         }
         return min(arguments, key=lambda argument: (len(argument.key), argument.key), default=None)
 
-    def _is_plain(self, atom: Atom) -> bool:
+    def _is_built_from_sizes(self, atom: Atom) -> bool:
         """Test whether an atom is built from sizes by sums and comparisons."""
         if isinstance(atom, Symbol):
             return atom.name in self.names
-        return isinstance(atom, a.PositivePart) and all(map(self._is_plain, atom.argument.atoms()))
+        return isinstance(atom, a.PositivePart) and all(map(self._is_built_from_sizes, atom.argument.atoms()))
 
-    def _decides(self, bound: Poly, condition: Poly) -> bool:
+    def _is_simplified_by_split(self, bound: Poly, condition: Poly) -> bool:
         """Test whether a split at e = `condition` simplifies a bound.
 
         It does if the bound is c*(max(0, e) - max(0, e - 1)) and a rest, or if both parts together have fewer maxima.
         If e is at most 1, max(0, e) alone is the difference.
         """
-        if _factor(bound, condition):
+        if _find_indicator_factor(bound, condition):
             return True
         if not a.is_integral(condition):
             return False
         if a.PositivePart(condition - 1) not in bound.atoms() and not self.known.facts.nonnegative(1 - condition):
             return False
         parts = (replace(self, lower=bound, upper=bound), *replace(self, lower=bound, upper=bound).split(condition))
-        whole, *counts = [_maxima(part.upper) for part in parts]
+        whole, *counts = [_count_terms_with_maxima(part.upper) for part in parts]
         return sum(counts) < whole
 
-    def split(self, condition: Poly) -> Iterator[_Part]:
+    def split(self, condition: Poly) -> Iterator[_ConditionalBounds]:
         """Yield the parts where an integer `condition` is at most 0, and at least 1, but for those without sizes."""
         signs = (-condition, condition - 1)
         learned = [self.known.learn([(value,)]) for value in signs]
         for holds, (side, value) in enumerate(zip(learned, signs, strict=True)):
             if side is not None:
                 lower, upper = (
-                    side.facts.simplify(_decided(bound, condition, bool(holds))) for bound in (self.lower, self.upper)
+                    side.facts.simplify(_substitute_outcome(bound, condition, bool(holds)))
+                    for bound in (self.lower, self.upper)
                 )
                 conditions = self.conditions if None in learned else (*self.conditions, value)
-                yield _Part(lower, upper, side, self.names, conditions)
+                yield _ConditionalBounds(lower, upper, side, self.names, conditions)
 
 
-def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
+def split_into_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
     """Split the bounds of a cost by the conditions on the sizes `names` in them; a cost with cases stays unchanged."""
     if cost.by_case or cost.lower is None or cost.upper is None or facts.rewrites:
         return cost
-    pending, parts = [_Part(cost.lower, cost.upper, Knowledge(facts), names)], list[_Part]()
+    pending, parts = [_ConditionalBounds(cost.lower, cost.upper, Knowledge(facts), names)], list[_ConditionalBounds]()
     while pending:
         part = pending.pop()
         condition = part.condition
@@ -97,11 +100,13 @@ def with_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost:
             return cost
     if len(parts) < 2:
         return cost
-    pieces = [_build_piece(part, tuple(_needed(part.conditions, facts)), part is parts[-1]) for part in parts]
+    pieces = [
+        _build_piece(part, tuple(_drop_implied_conditions(part.conditions, facts)), part is parts[-1]) for part in parts
+    ]
     return replace(cost, bounds=tuple(bound for piece in pieces for bound in piece.bounds))
 
 
-def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece:
+def _build_piece(part: _ConditionalBounds, conditions: tuple[Poly, ...], last: bool) -> Piece:
     """Make the piece of a part, with one symbol for sizes that are equal there; the last piece has no conditions."""
     lower, upper = part.lower, part.upper
     for value in conditions:
@@ -109,32 +114,32 @@ def _build_piece(part: _Part, conditions: tuple[Poly, ...], last: bool) -> Piece
         if -value in conditions and alone:
             equal = {alone[-1]: Poly.symbol(alone[-1]) - value * value.coefficients(Symbol(alone[-1]))[1]}
             lower, upper = (part.known.facts.simplify(bound.substitute(equal)) for bound in (lower, upper))
-    written = tuple if last else partial(_written, conditions)
+    written = tuple if last else partial(_build_comparisons, conditions)
     return build_piece(Region(conditions, (part.known.facts,), written), lower, upper)
 
 
-def comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
+def build_needed_comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
     """Build comparisons that state that all `conditions` are at least 0, without comparisons that the rest imply."""
-    return _written(_needed(conditions))
+    return _build_comparisons(_drop_implied_conditions(conditions))
 
 
-def _written(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
+def _build_comparisons(conditions: Sequence[Poly]) -> tuple[s.Expr, ...]:
     """Build a comparison for each integer that is at least 0; c and -c together become the equation of c with 0."""
     once = [condition for place, condition in enumerate(conditions) if -condition not in conditions[:place]]
-    return tuple(_comparison(condition, "==" if -condition in conditions else ">=") for condition in once)
+    return tuple(_build_comparison(condition, "==" if -condition in conditions else ">=") for condition in once)
 
 
-def _needed(conditions: Sequence[Poly], facts: Facts = NOTHING) -> list[Poly]:
+def _drop_implied_conditions(conditions: Sequence[Poly], facts: Facts = NO_FACTS) -> list[Poly]:
     """Drop those of `conditions`, expressions that are at least 0, for which this follows from the rest."""
     remaining = list(dict.fromkeys(conditions))
     for condition in conditions:
         rest = [candidate for candidate in remaining if candidate != condition]
-        if condition in remaining and _follows(facts, rest, condition):
+        if condition in remaining and _is_implied(facts, rest, condition):
             remaining = rest
     return remaining
 
 
-def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
+def _is_implied(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
     """Test whether a value is at least 0 if all `known` ones are."""
     for name in sorted(value.names.union(*(condition.names for condition in known)) - facts.bounds.keys()):
         facts = facts.with_symbol(name)
@@ -142,7 +147,7 @@ def _follows(facts: Facts, known: Sequence[Poly], value: Poly) -> bool:
     return learned is None or learned.facts.nonnegative(value)
 
 
-def _comparison(value: Poly, relation: str) -> s.Expr:
+def _build_comparison(value: Poly, relation: str) -> s.Expr:
     """Build the comparison of a value with 0: `n > m` for n - m - 1 >= 0, `n <= 2*m` for 2*m - n >= 0."""
     value = value.scaled(1 / a.compute_content(value))
     above = value.positive_terms()
@@ -155,15 +160,15 @@ def _comparison(value: Poly, relation: str) -> s.Expr:
         case _:
             mirrored = above.is_constant or isinstance(right, s.Name)
     relation = relation.replace("=", "") if strict else relation
-    return b.binary(MIRRORED[relation], right, left) if mirrored else b.binary(relation, left, right)
+    return b.binary(MIRRORED_RELATIONS[relation], right, left) if mirrored else b.binary(relation, left, right)
 
 
-def _maxima(value: Poly) -> int:
+def _count_terms_with_maxima(value: Poly) -> int:
     """Count the terms with a maximum of sizes."""
     return sum(any(isinstance(atom, a.PositivePart) for atom, _ in monomial) for monomial in value.terms)
 
 
-def _factor(value: Poly, condition: Poly) -> Poly:
+def _find_indicator_factor(value: Poly, condition: Poly) -> Poly:
     """Return c if a value is c*(max(0, e) - max(0, e - 1)) and a rest without these maxima; 0 otherwise."""
     above, below = (value.coefficients(a.PositivePart(argument)) for argument in (condition, condition - 1))
     if not a.is_integral(condition) or not {0, 1} >= set(above) | set(below) or 1 not in above or 1 not in below:
@@ -171,9 +176,9 @@ def _factor(value: Poly, condition: Poly) -> Poly:
     return ZERO if above[1] + below[1] else above[1]
 
 
-def _decided(value: Poly, condition: Poly, holds: bool) -> Poly:
+def _substitute_outcome(value: Poly, condition: Poly, holds: bool) -> Poly:
     """Simplify a value by an integer `condition` that is at least 1 if it `holds`, else at most 0."""
     # A maximum inside another one may leave the larger of both.
     for argument in (condition - 1, condition):
-        value = value.with_atom(a.PositivePart(argument), argument if holds else ZERO)
+        value = value.replace_atom(a.PositivePart(argument), argument if holds else ZERO)
     return value

@@ -8,7 +8,7 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.evaluate.vectors import Column, Integers, Marks, Sums, Vectors, measure_column
+from archline.algebra.evaluate.vectors import Column, Integers, Marks, TermCache, Vectors, measure_column
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.expr.intervals import EvaluationError
@@ -34,20 +34,20 @@ def upper_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: M
     Bounds on counts are rounded down, others up. The result is int64 if all bounds fit, else integers of Python. Points
     without a bound are marked as `missing`; without such marks they raise NoBoundError.
     """
-    return _at(cost, points, length, missing, _least)
+    return _evaluate_in_chunks(cost, points, length, missing, _evaluate_upper_bound)
 
 
 def lower_at(cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None = None) -> Integers:
     """Evaluate the lower bound at points, as `upper_at` does the upper one; bounds on counts are rounded up."""
-    return _at(cost, points, length, missing, _greatest)
+    return _evaluate_in_chunks(cost, points, length, missing, _evaluate_lower_bound)
 
 
-def _at(
+def _evaluate_in_chunks(
     cost: Cost, points: Mapping[str, Integers], length: int, missing: Marks | None, end: Callable[..., Integers]
 ) -> Integers:
     # Points of one magnitude stay together, so that few chunks need integers above 64 bits.
-    order = _by_magnitude(points, length)
-    parts, sums = [], Sums()
+    order = _order_by_magnitude(points, length)
+    parts, sums = [], TermCache()
     for start in range(0, length, CHUNK):
         chosen = order[start : start + CHUNK]
         vectors = Vectors({name: values[chosen] for name, values in points.items()}, len(chosen), sums)
@@ -65,26 +65,26 @@ def _at(
     return result
 
 
-def _by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
+def _order_by_magnitude(points: Mapping[str, Integers], length: int) -> Integers:
     """Return the indices of the points by total bit length of their values, in rising order."""
     digits = np.zeros(length, np.uint16)
     for name, values in points.items():
         # Z occurs in comparisons alone, not in products that would need more bits.
         if name != "Z":
-            digits += _digits(values)
+            digits += _bit_lengths(values)
     return np.argsort(digits, kind="stable")
 
 
-def _digits(values: Integers) -> NDArray[np.uint16]:
+def _bit_lengths(values: Integers) -> NDArray[np.uint16]:
     if values.dtype == object:
         lengths = (min(1000, int(value).bit_length()) for value in values)
         return np.fromiter(lengths, np.uint16, len(values))
     return np.frexp(values.astype(np.float64))[1].astype(np.uint16)
 
 
-def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
+def _evaluate_upper_bound(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
     if not cost.plans:
-        return _least_of_related(cost, vectors, length, missing)
+        return _evaluate_related_upper(cost, vectors, length, missing)
     best = np.zeros(length, np.int64)
     has_bound = np.zeros(length, bool)
     rooms: dict[Poly, Marks] = {}
@@ -92,73 +92,73 @@ def _least(cost: Cost, vectors: Vectors, length: int, missing: Marks | None) -> 
         fits = np.ones(length, bool)
         for need in plan.where.needs:
             if need not in rooms:
-                rooms[need] = _known(vectors.floor(need), np.ones(length, bool), missing) >= 0
+                rooms[need] = _require_values(vectors.floor(need), np.ones(length, bool), missing) >= 0
             fits &= rooms[need]
         if fits.any():
-            bound = _known(vectors.floor(plan.value), fits, missing)
+            bound = _require_values(vectors.floor(plan.value), fits, missing)
             better = fits & (~has_bound | (bound < best)) if has_bound.any() else fits
             if better.any():
                 best = np.where(better, bound, best)
             has_bound |= fits
     if not has_bound.all():
-        _lack(~has_bound, "no regime holds", missing)
+        _mark_missing(~has_bound, "no regime holds", missing)
     return measure_column(best).values
 
 
-def _least_of_related(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
+def _evaluate_related_upper(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
     """Evaluate the minimum of the upper bounds of a cost and of the costs that it never exceeds."""
     assert cost.upper is not None
-    best = _rounded(cost.upper, not _counts(cost), vectors, length, missing)
+    best = _evaluate_rounded(cost.upper, not _is_bounded_count(cost), vectors, length, missing)
     for limit in cost.at_most:
         if limit.upper is not None and vectors.has_values_for(limit.upper):
             # The other cost may lack a value at one of the points.
             with suppress(EvaluationError):
-                best = np.minimum(best, _least_of_related(limit, vectors, length))
+                best = np.minimum(best, _evaluate_related_upper(limit, vectors, length))
     return best
 
 
-def _greatest(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
+def _evaluate_lower_bound(cost: Cost, vectors: Vectors, length: int, missing: Marks | None = None) -> Integers:
     """Evaluate the maximum of the lower bounds of a cost and of the costs that never exceed it."""
     assert cost.lower is not None
-    best = _rounded(cost.lower, _counts(cost), vectors, length, missing)
+    best = _evaluate_rounded(cost.lower, _is_bounded_count(cost), vectors, length, missing)
     for limit in cost.at_least:
         if limit.lower is not None and vectors.has_values_for(limit.lower):
             with suppress(EvaluationError):
-                best = np.maximum(best, _greatest(limit, vectors, length))
+                best = np.maximum(best, _evaluate_lower_bound(limit, vectors, length))
     return best
 
 
-def _counts(cost: Cost) -> bool:
+def _is_bounded_count(cost: Cost) -> bool:
     """Test whether a cost is an integer count between bounds, which may be fractions."""
     return cost.metric in WHOLE_METRICS and cost.status == "bounded"
 
 
-def _rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
-    values = _known(vectors.floor(-bound if up else bound), np.ones(length, bool), missing)
+def _evaluate_rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
+    values = _require_values(vectors.floor(-bound if up else bound), np.ones(length, bool), missing)
     return -values if up else values
 
 
-def broken(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
+def find_false_fact(facts: Iterable[s.Fact], points: Mapping[str, Integers], length: int) -> tuple[s.Fact, int] | None:
     """Find the first fact that is false at a point, and the index of that point; None if all hold."""
     for fact in facts:
         names = s.names(fact)
         if not names <= points.keys() or not length:
             continue
-        wrong = broken_at(fact, {name: points[name] for name in names}, length)
+        wrong = mark_false_points(fact, {name: points[name] for name in names}, length)
         if wrong.any():
             return fact, int(np.argmax(wrong))
     return None
 
 
-def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
+def mark_false_points(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Marks:
     """Mark the points at which a fact is false; `points` must have exactly the names in the fact."""
     match fact:
-        case s.Binary(op=op, left=first, right=second) if op in _SIGNS:
-            left, right = _polynomial(first), _polynomial(second)
+        case s.Binary(op=op, left=first, right=second) if op in _SIGN_TESTS:
+            left, right = _convert_to_polynomial(first), _convert_to_polynomial(second)
             if left is not None and right is not None:
-                return ~_SIGNS[op](Vectors(points, length).floor(left - right).values)
+                return ~_SIGN_TESTS[op](Vectors(points, length).floor(left - right).values)
         case s.Divides(divisor=first, value=second):
-            left, right = _polynomial(first), _polynomial(second)
+            left, right = _convert_to_polynomial(first), _convert_to_polynomial(second)
             if left is not None and right is not None:
                 vectors = Vectors(points, length)
                 by = vectors.floor(left).values
@@ -171,7 +171,7 @@ def broken_at(fact: s.Fact, points: Mapping[str, Integers], length: int) -> Mark
     return np.fromiter((row in false for row in rows), bool, length)
 
 
-_SIGNS: Mapping[str, Callable[[Integers], Marks]] = {
+_SIGN_TESTS: Mapping[str, Callable[[Integers], Marks]] = {
     "==": lambda difference: difference == 0,
     "!=": lambda difference: difference != 0,
     "<": lambda difference: difference < 0,
@@ -181,7 +181,7 @@ _SIGNS: Mapping[str, Callable[[Integers], Marks]] = {
 }
 
 
-def _polynomial(expr: s.Expr) -> Poly | None:
+def _convert_to_polynomial(expr: s.Expr) -> Poly | None:
     """Convert an expression to a sum of products of names and integers; None for any other operation."""
     match expr:
         case s.Integer(value=value):
@@ -189,10 +189,10 @@ def _polynomial(expr: s.Expr) -> Poly | None:
         case s.Name(id=name):
             return Poly.symbol(name)
         case s.Binary(op="^", left=left, right=s.Integer(value=power)) if 0 < power < 10:
-            base = _polynomial(left)
+            base = _convert_to_polynomial(left)
             return None if base is None else base**power
         case s.Binary(op="+" | "-" | "*" as op, left=left, right=right):
-            first, second = _polynomial(left), _polynomial(right)
+            first, second = _convert_to_polynomial(left), _convert_to_polynomial(right)
             if first is None or second is None:
                 return None
             return first * second if op == "*" else first + second if op == "+" else first - second
@@ -200,14 +200,14 @@ def _polynomial(expr: s.Expr) -> Poly | None:
             return None
 
 
-def _known(values: Column, needed: Marks, missing: Marks | None = None) -> Integers:
+def _require_values(values: Column, needed: Marks, missing: Marks | None = None) -> Integers:
     """Return the values; needed ones that do not exist are marked as `missing`, or raise NoBoundError without marks."""
     if values.missing is not None and (values.missing & needed).any():
-        _lack(values.missing & needed, "the bound has no exact value", missing)
+        _mark_missing(values.missing & needed, "the bound has no exact value", missing)
     return values.values
 
 
-def _lack(marks: Marks, reason: str, missing: Marks | None) -> None:
+def _mark_missing(marks: Marks, reason: str, missing: Marks | None) -> None:
     if missing is None:
         raise NoBoundError(reason, int(np.argmax(marks)))
     missing |= marks

@@ -63,7 +63,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
         """
         self.refuse_certain_failures()
         values = {**(given or {}), **arguments}
-        settings = replace(executed.USUAL, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
+        settings = replace(executed.DEFAULT_SETTINGS, seed=seed, compiled=compiled, engine=engine, timeout=timeout)
         if self._gives_only_sizes(values):
             return running.run_at(self, given_sizes.from_python(values), caches.read_given_cache(cache), settings)
         return running.run(self, values, caches.read_given_cache(cache), settings)
@@ -82,7 +82,7 @@ class Algorithm(AlgorithmUnderFacts, WithPage):
     @property
     def page(self) -> Document:
         """The declaration, which notebooks show."""
-        return library.declaration(self.node, self.signature)
+        return library.make_declaration_page(self.node, self.signature)
 
 
 def algorithm(target: str) -> Algorithm:

@@ -9,10 +9,10 @@ from contextlib import suppress
 from itertools import islice
 
 from archline.api.algorithms import Algorithm
-from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, costs_of
+from archline.api.changes import DEFAULT_TERMS, ChangeSearch, Terms, derive_written_costs
 from archline.api.modules import load
-from archline.changes.baseline import HEADER, NO_BASELINE, iterate_lines, make_relative, read_entries
-from archline.changes.canonical import make_canonical, program_text, rename_text
+from archline.changes.baseline import HEADER, NO_BASELINE, iterate_lines, make_relative_to_file, read_entries
+from archline.changes.canonical import make_canonical, rename_text, write_program
 from archline.changes.git import NO_VERSION
 from archline.changes.results import REMOVED, ROSE, CostChange
 from archline.claims import rules
@@ -20,50 +20,52 @@ from archline.costs.rules import DEFECT
 from archline.language.conditions import NEVER_SET
 from archline.language.diagnostics import ArchlineError, format_count
 from archline.records import replace
-from archline.report.changes import table_cells
-from archline.report.findings import OUTCOMES, WARNING, CheckFinding, CheckReport, finding
-from archline.report.view import BaselineEntry, SourcePlace, relative
+from archline.report.changes import make_change_row
+from archline.report.findings import OUTCOME_CODES, WARNING, CheckFinding, CheckReport, make_finding
+from archline.report.view import BaselineEntry, SourcePlace, make_path_relative
 
-LISTED = 4
+MAX_LISTED = 4
 """The maximum number of algorithms that a note names."""
 
 
-def baseline(
+def build_baseline(
     file: str, targets: Iterable[str], report: CheckReport, jobs: int | None = None, cached: bool = True
 ) -> str:
     """Return the text of a baseline: the costs of all algorithms of the targets, and the findings about claims."""
-    named, _ = _algorithms(file, targets)
+    named, _ = _load_algorithms(file, targets)
     forms = {key: make_canonical(algorithm.module, algorithm.node) for key, algorithm in named.items()}
-    costs = costs_of([form.text for form in forms.values()], jobs, cached)
+    costs = derive_written_costs([form.text for form in forms.values()], jobs, cached)
     groups: dict[str, set[str]] = {}
     for (key, form), texts in zip(forms.items(), costs, strict=True):
         header = f"{key}({', '.join(form.sizes.values())})"
-        program = json.dumps(program_text(named[key].module, named[key].node), ensure_ascii=False)
+        program = json.dumps(write_program(named[key].module, named[key].node), ensure_ascii=False)
         groups[key] = {
             f"{header}  {entry}\n" for entry in (program, *(rename_text(text, form.sizes) for text in texts))
         }
     for problem in report.findings:
-        if problem.code in (*OUTCOMES.values(), NEVER_SET.code):
-            key = make_relative(file, problem.place.path) + (f"::{problem.algorithm}" if problem.algorithm else "")
+        if problem.code in (*OUTCOME_CODES.values(), NEVER_SET.code):
+            key = make_relative_to_file(file, problem.place.path) + (
+                f"::{problem.algorithm}" if problem.algorithm else ""
+            )
             groups.setdefault(key, set()).add(f"accept {problem.code} {key}  {problem.claim}\n")
-    for key, line in _kept(file, targets, named):
+    for key, line in _iterate_kept_lines(file, targets, named):
         groups.setdefault(key, set()).add(f"{line}\n")
     # An empty line between groups lets git merge changes of neighbouring algorithms.
     return "\n".join([HEADER, *("".join(sorted(lines)) for _, lines in sorted(groups.items()) if lines)])
 
 
-def _kept(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
+def _iterate_kept_lines(file: str, targets: Iterable[str], named: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield key and text of the lines of an existing baseline that a new one keeps: on existing files not checked."""
     if not os.path.exists(file):
         return
-    whole = {make_relative(file, target) for target in targets if "::" not in target}
+    whole = {make_relative_to_file(file, target) for target in targets if "::" not in target}
     for key, line in iterate_lines(file):
         path = key.partition("::")[0]
         if path not in whole and key not in named and os.path.exists(os.path.join(os.path.dirname(file), path)):
             yield key, line
 
 
-def compared_with(
+def compare_with_baseline(
     file: str,
     targets: Sequence[str],
     terms: Terms = DEFAULT_TERMS,
@@ -77,57 +79,59 @@ def compared_with(
     An entry is unneeded if its algorithm no longer exists in a file that is a target, or, if the targets are the
     `whole` project, in any file, and did not move. Notes on what a new baseline would change are appended to `notes`.
     """
-    after, checked = _algorithms(file, targets)
+    after, checked = _load_algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))
     before = search.recorded(file, after, checked)
     places = {key: SourcePlace(file, entry.line) for key, entry in read_entries(file)[0].items()}
     # Bounds that rose are findings too, which fail only a strict check.
     compared = search.found(before, after, strict=True, new=False)
-    changes = [_change(change) for change in replace(compared, changes=compared.beyond_tolerance).shown]
+    changes = [_make_finding(change) for change in replace(compared, changes=compared.beyond_tolerance).shown]
     removed = dict.fromkeys(
         change.moved_from or change.algorithm for change in compared.changes if change.verdict == REMOVED
     )
     elsewhere = "" if not removed or whole() else " unless the algorithm moved to a file that is not checked here"
     for key in (key for key in removed if not elsewhere or key.partition("::")[0] in checked):
         message = f"no algorithm, cost or parameter list matches this entry any more: remove it{elsewhere}"
-        changes.append(finding(rules.UNNEEDED.code, message, places[key], key.partition("::")[2], key=key))
+        changes.append(make_finding(rules.UNNEEDED.code, message, places[key], key.partition("::")[2], key=key))
     # The check itself reports the errors in programs.
     if misread := [problem for problem in compared.problems if problem.rule in (NO_BASELINE, NO_VERSION, DEFECT)]:
         raise ArchlineError(misread)
     if notes is not None:
         moved = [f"{old} -> {key}" for old, key in compared.renames]
-        notes += _notes(file, ("no entry", after), ("an older name", moved), ("costs without a program", search.bounds))
-    return tuple(changes), accepted(file)
+        notes += _iterate_notes(
+            file, ("no entry", after), ("an older name", moved), ("costs without a program", search.bounds)
+        )
+    return tuple(changes), read_accepted_findings(file)
 
 
-def _notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[str]:
+def _iterate_notes(file: str, *groups: tuple[str, Collection[str]]) -> Iterator[str]:
     """Yield notes on algorithms whose entries a new baseline would change; a group is a subject and its algorithms."""
     for subject, keys in groups:
-        shown = ", ".join([*islice(keys, LISTED), *(["..."] if len(keys) > LISTED else [])])
+        shown = ", ".join([*islice(keys, MAX_LISTED), *(["..."] if len(keys) > MAX_LISTED else [])])
         if keys:
             update = f"`archline check TARGET --write-baseline {file}` updates it"
             yield f"{file}: note: {subject} for {format_count(len(keys), 'algorithm')} ({shown}); {update}"
 
 
-def accepted(file: str) -> tuple[BaselineEntry, ...]:
+def read_accepted_findings(file: str) -> tuple[BaselineEntry, ...]:
     """Return the findings that a baseline accepts. Raises ArchlineError (AL442)."""
     entries: list[BaselineEntry] = []
     for line, fields in read_entries(file)[1]:
-        path = relative(os.path.normpath(os.path.join(os.path.dirname(file), fields["path"])))
+        path = make_path_relative(os.path.normpath(os.path.join(os.path.dirname(file), fields["path"])))
         entries.append(BaselineEntry(fields["code"], path, fields["name"] or "", fields["claim"], file, line))
     return tuple(entries)
 
 
-def _change(change: CostChange) -> CheckFinding:
+def _make_finding(change: CostChange) -> CheckFinding:
     """Make the finding of a cost that grew or became unknown; a warning for a bound that rose."""
-    _, metric, outcome, old, new, more = table_cells(change)
+    _, metric, outcome, old, new, more = make_change_row(change)
     message = "; ".join(filter(None, (f"{metric} {outcome}" + f": {old} -> {new}" * bool(old or new), more)))
-    place = SourcePlace(relative(change.file), change.line)
-    grew = finding(change.rule.code, message, place, change.algorithm.partition("::")[2], key=metric)
+    place = SourcePlace(make_path_relative(change.file), change.line)
+    grew = make_finding(change.rule.code, message, place, change.algorithm.partition("::")[2], key=metric)
     return replace(grew, level=WARNING, title="a bound rose") if change.verdict == ROSE else grew
 
 
-def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:
+def _load_algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm], set[str]]:
     """Load the algorithms of the targets by their keys in a baseline; also return the files that are targets.
 
     Targets with errors are skipped, as a check reports them. A file may have no algorithm.
@@ -139,6 +143,8 @@ def _algorithms(file: str, targets: Iterable[str]) -> tuple[dict[str, Algorithm]
             module = load(target)
             _, single, name = target.partition("::")
             for algorithm in (module[name] for name in ([name] if single else module)):
-                algorithms[f"{make_relative(file, algorithm.node.span.source.path)}::{algorithm.name}"] = algorithm
-            files |= set() if single else {make_relative(file, target)}
+                algorithms[f"{make_relative_to_file(file, algorithm.node.span.source.path)}::{algorithm.name}"] = (
+                    algorithm
+                )
+            files |= set() if single else {make_relative_to_file(file, target)}
     return algorithms, files

@@ -19,20 +19,27 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from archline.algebra.effort import Clock, set_time_limit
-from archline.analysis.communication.derive import metrics_on_grid
+from archline.analysis.communication.derive import list_grid_metrics
 from archline.api.algorithms import Algorithm
 from archline.api.modules import Module, load, loads
-from archline.api.processes import Refused, kept
+from archline.api.processes import Refused, find_or_compute
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, Entry, group_by_metric, make_relative, read_entries, write_costs
+from archline.changes.baseline import (
+    NO_BASELINE,
+    Entry,
+    group_by_metric,
+    make_relative_to_file,
+    read_entries,
+    write_costs,
+)
 from archline.changes.canonical import Canonical, make_canonical, match_sizes, rename_text
-from archline.changes.cost_changes import FURTHER, RecordedSubject, compare_versions
+from archline.changes.cost_changes import FURTHER_METRICS, RecordedSubject, compare_versions
 from archline.changes.git import NO_VERSION, SUFFIX
 from archline.changes.results import CostChange, VersionDifferences
 from archline.changes.sides import Side, read_sides
 from archline.costs.algorithms import select_facts
 from archline.costs.rules import DEFECT
-from archline.costs.sizes import SizeNames, check_known, parse_share
+from archline.costs.sizes import SizeNames, parse_share, require_known_names
 from archline.energy.subjects import AlgorithmSubject
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
@@ -41,8 +48,8 @@ from archline.language.source import read_source
 from archline.language.suppressions import list_suppressions
 from archline.records import record, replace
 
-SERIAL = ("flops", "work", "span", "io")
-VERSIONS = "older_version", "newer_version"
+SERIAL_METRICS = ("flops", "work", "span", "io")
+VERSION_NAMES = "older_version", "newer_version"
 """Names of the two versions of an algorithm in the canonical texts that are compared."""
 Earlier = Algorithm | Entry
 E = TypeVar("E", Algorithm, Entry)
@@ -69,9 +76,9 @@ class Diff(VersionDifferences):
     @property
     def document(self) -> dict[str, Any]:
         """The changes as the JSON document that `archline diff` prints."""
-        from archline.report.changes import document
+        from archline.report.changes import make_json_document
 
-        return document(self)
+        return make_json_document(self)
 
     def __str__(self) -> str:
         from archline.report.changes import as_text
@@ -118,9 +125,11 @@ def diff(
         files = read_sides(newer or ".", newer, stack, left_out, within)[1]
         _, after = search.algorithms(({}, files))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
-        after = {make_relative(older, os.path.join(folder, key)): version for key, version in after.items()}
+        after = {make_relative_to_file(older, os.path.join(folder, key)): version for key, version in after.items()}
         before = search.recorded(
-            older, after, {make_relative(older, os.path.join(folder, path)) for path in files.keys() - search.left_out}
+            older,
+            after,
+            {make_relative_to_file(older, os.path.join(folder, path)) for path in files.keys() - search.left_out},
         )
         return search.found(before, after, growth_only, strict)
 
@@ -229,7 +238,7 @@ class ChangeSearch:
                     (text,) = map(json.loads, entry.programs)
                     programs[key] = loads("\n" * (entry.line - 1) + text, file)[name], entry
         forms = [make_canonical(program.module, program.node) for program, _ in programs.values()]
-        costs = costs_of([form.text for form in forms], self._jobs, self._cached)
+        costs = derive_written_costs([form.text for form in forms], self._jobs, self._cached)
         for (key, (program, entry)), form, texts in zip(programs.items(), forms, costs, strict=True):
             if entry.costs.keys() == {rename_text(line, form.sizes) for line in texts}:
                 result[key] = program
@@ -252,14 +261,16 @@ class ChangeSearch:
             version for version in (*before.values(), *after.values()) if isinstance(version, Algorithm)
         )
         matches = [
-            _Match(key, before.pop(key), after.pop(key)) for key in [*after] if _fits(before.get(key), after[key])
+            _Match(key, before.pop(key), after.pop(key))
+            for key in [*after]
+            if _is_comparable(before.get(key), after[key])
         ]
         left = {key: version for key, version in before.items() if isinstance(version, Algorithm)}
-        matches += self._moved(left, after)
+        matches += self._iterate_moved(left, after)
         texts = {key: version for key, version in before.items() if isinstance(version, Entry)}
         both: dict[str, Earlier] = {**texts, **after}
         sizes = {key: _count_sizes(version) for key, version in both.items()}
-        matches += _paired(texts, after, lambda key: (sizes[key], _name(key)), single=True)
+        matches += _pair_versions(texts, after, lambda key: (sizes[key], _extract_name(key)), single=True)
         changes = [
             CostChange(metric, r.REMOVED, "; ".join(lines), algorithm=key, line=entry.line)
             for key, entry in texts.items()
@@ -267,13 +278,13 @@ class ChangeSearch:
         ]
         matches += [_Match(key, None, algorithm) for key, algorithm in after.items()] if new else []
         matches += [_Match(key, algorithm, None) for key, algorithm in left.items()]
-        for match, answer in self._compared(matches):
-            changes += map(match.own, answer) if isinstance(answer, list) else self._refused(match, answer)
+        for match, answer in self._compare_matches(matches):
+            changes += map(match.own, answer) if isinstance(answer, list) else self._record_refusal(match, answer)
         if growth_only:
             # The further costs that models use grow like the costs that they depend on.
-            left_out = (r.SIZES, r.WHERE, *FURTHER)
+            left_out = (r.SIZES, r.WHERE, *FURTHER_METRICS)
             changes = [change.of_growth for change in changes if change.metric not in left_out]
-        counts = Counter(r.verdicts_of_costs(changes).values())
+        counts = Counter(r.find_cost_verdicts(changes).values())
         counts[r.EQUAL] += sum(filter(None, self._unchanged.values()))
         summary = {verdict: counts[verdict] for verdict in (*r.VERDICTS, r.IGNORED) if counts[verdict]}
         changes = [change for change in changes if change.verdict not in (r.EQUAL, r.UNKNOWN)]
@@ -291,11 +302,13 @@ class ChangeSearch:
                 name: (value, None) for point in self._terms.at for name, value in point if "at" not in self._fitting
             }
             facts = facts if "where" not in self._fitting else ()
-            check_known({**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names)
+            require_known_names(
+                {**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names
+            )
 
     def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """Load the algorithms of both sides, except those of unchanged files and of files with errors."""
-        self.left_out = left_out = {path for path in both[1] if self._same(path, both)}
+        self.left_out = left_out = {path for path in both[1] if self._is_unchanged(path, both)}
         loaded: list[dict[str, Module]] = []
         for side in both:
             loaded.append({})
@@ -303,7 +316,7 @@ class ChangeSearch:
                 try:
                     loaded[-1][path] = load(side[path])
                 except ArchlineError as problem:
-                    self._note(problem)
+                    self._record_problem(problem)
                     left_out.add(path)
         old, new = (
             {f"{path}::{name}": side[path][name] for path in side if path not in left_out for name in side[path]}
@@ -311,11 +324,11 @@ class ChangeSearch:
         )
         return dict(old), new
 
-    def _note(self, problem: ArchlineError) -> None:
+    def _record_problem(self, problem: ArchlineError) -> None:
         """Record the diagnostics of a problem; those of a file that several programs use are reported once."""
         self._problems |= {diagnostic.render(): diagnostic for diagnostic in problem.diagnostics}
 
-    def _same(self, path: str, both: tuple[Side, Side]) -> bool:
+    def _is_unchanged(self, path: str, both: tuple[Side, Side]) -> bool:
         """Test whether a file and all files that it uses have the same text on both sides."""
         if path not in self._unchanged:
             self._unchanged[path] = None
@@ -325,13 +338,13 @@ class ChangeSearch:
                 uses = re.findall(r"^use +([\w.]+)", new.text, re.MULTILINE)
                 used = {f"{os.path.join(os.path.dirname(path), *name.split('.'))}{SUFFIX}" for name in uses}
                 present = (file for file in used if any(file in side for side in both))
-                if old.text == new.text and all(self._same(file, both) for file in present):
+                if old.text == new.text and all(self._is_unchanged(file, both) for file in present):
                     unchanged = parse_headers(new)
-                    self._unchanged[path] = sum(len(_metrics(algorithm)) for algorithm in unchanged)
+                    self._unchanged[path] = sum(len(_list_derived_metrics(algorithm)) for algorithm in unchanged)
                     self._names.append(SizeNames(dict.fromkeys(sorted(collect_sizes(unchanged)), 1)))
         return self._unchanged[path] is not None
 
-    def _moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:
+    def _iterate_moved(self, before: dict[str, Algorithm], after: dict[str, Algorithm]) -> Iterator[_Match]:
         """Yield the algorithms that moved to another name or path, and remove them from `before` and `after`.
 
         Their two versions differ only in names, or have the same parameters and also the same costs or the same name,
@@ -341,28 +354,30 @@ class ChangeSearch:
             key: make_canonical(algorithm.module, algorithm.node)
             for key, algorithm in chain(before.items(), after.items())
         }
-        yield from _paired(before, after, lambda key: (forms[key].text, _name(key)))
-        yield from _paired(before, after, lambda key: forms[key].text)
-        yield from _paired(before, after, lambda key: (forms[key].header, _name(key)), single=True)
+        yield from _pair_versions(before, after, lambda key: (forms[key].text, _extract_name(key)))
+        yield from _pair_versions(before, after, lambda key: forms[key].text)
+        yield from _pair_versions(before, after, lambda key: (forms[key].header, _extract_name(key)), single=True)
         shared = {forms[key].header for key in before} & {forms[key].header for key in after}
         likely = [key for key in (*before, *after) if forms[key].header in shared]
-        costs = costs_of([forms[key].text for key in likely], self._jobs, self._cached)
+        costs = derive_written_costs([forms[key].text for key in likely], self._jobs, self._cached)
         costs_by_key = {
             key: texts
             for key, texts in zip(likely, costs, strict=True)
-            if group_by_metric(texts).keys() >= {*_metrics((before.get(key) or after[key]).node)}
+            if group_by_metric(texts).keys() >= {*_list_derived_metrics((before.get(key) or after[key]).node)}
         }
-        yield from _paired(before, after, lambda key: (forms[key].header, tuple(costs_by_key.get(key, [key]))))
+        yield from _pair_versions(before, after, lambda key: (forms[key].header, tuple(costs_by_key.get(key, [key]))))
 
-    def _compared(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
+    def _compare_matches(self, matches: Sequence[_Match]) -> Iterator[tuple[_Match, list[CostChange] | Refused]]:
         """Yield each match with its changes or diagnostics; nothing is derived if versions differ only in names."""
-        asked = {match: self._question(match) for match in matches if match.forms[0] != match.forms[1]}
-        answers = kept(partial(_key, self._cached), _compared, [*asked.values()], _read, self._jobs)
+        asked = {match: self._make_question(match) for match in matches if match.forms[0] != match.forms[1]}
+        answers = find_or_compute(
+            partial(_make_cache_key, self._cached), _answer_question, [*asked.values()], _read_changes, self._jobs
+        )
         yield from zip(asked, answers, strict=True)
         for match in (match for match in matches if match not in asked):
-            yield match, [CostChange(metric, r.EQUAL) for metric in _metrics(match.latest.node)]
+            yield match, [CostChange(metric, r.EQUAL) for metric in _list_derived_metrics(match.latest.node)]
 
-    def _question(self, match: _Match) -> Question:
+    def _make_question(self, match: _Match) -> Question:
         """Make the question about a match in canonical names, which is the key of the result cache."""
         numbers, terms = {name: number for number, name in match.names.items()}, self._terms
         old, new = (form.text if form else "" for form in match.forms)
@@ -370,13 +385,13 @@ class ChangeSearch:
         where = ", ".join(filter(None, (terms.where, *match.shared[1])))
         return old, new, replace(terms, at=at, where=rename_text(where, numbers))
 
-    def _refused(self, match: _Match, problems: Refused) -> list[CostChange]:
+    def _record_refusal(self, match: _Match, problems: Refused) -> list[CostChange]:
         """Record why a match cannot be compared: a wrong entry, a version without costs, or another problem.
 
         Returns no changes.
         """
         if problems[0].rule == DEFECT:
-            self._note(error(DEFECT, f"`{match.key}`: {problems[0].message}"))
+            self._record_problem(error(DEFECT, f"`{match.key}`: {problems[0].message}"))
             return []
         diagnostics: list[Diagnostic] = []
         for diagnostic in problems:
@@ -396,11 +411,11 @@ class ChangeSearch:
             rule = NO_BASELINE if isinstance(match.old, Entry) else NO_VERSION
             message = f"the costs of `{match.key}` cannot be compared: {rename_text(problems[0].message, match.names)}"
             diagnostics.append(Diagnostic(rule, message, match.latest.node.name_span))
-        self._note(ArchlineError(diagnostics))
+        self._record_problem(ArchlineError(diagnostics))
         return []
 
 
-def _fits(old: Earlier | None, new: Algorithm) -> bool:
+def _is_comparable(old: Earlier | None, new: Algorithm) -> bool:
     """Test whether `old` is an algorithm, or an entry of a baseline with the same number of sizes as `new`."""
     return isinstance(old, Algorithm) or (old is not None and _count_sizes(old) == _count_sizes(new))
 
@@ -409,11 +424,11 @@ def _count_sizes(version: Earlier) -> int:
     return len(version.sizes if isinstance(version, Entry) else make_canonical(version.module, version.node).sizes)
 
 
-def _name(key: str) -> str:
+def _extract_name(key: str) -> str:
     return key.rpartition("::")[2]
 
 
-def _paired(
+def _pair_versions(
     before: dict[str, E], after: dict[str, Algorithm], alike: Callable[[str], object], single: bool = False
 ) -> Iterator[_Match]:
     """Pair versions whose keys have equal values of `alike`, and remove them from `before` and `after`.
@@ -430,57 +445,57 @@ def _paired(
                 yield _Match(new, before.pop(old), after.pop(new), old)
 
 
-def _metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
+def _list_derived_metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
     """List the metrics that are derived for an algorithm."""
-    return (*metrics_on_grid(algorithm), "io") if algorithm.grid else SERIAL
+    return (*list_grid_metrics(algorithm), "io") if algorithm.grid else SERIAL_METRICS
 
 
-def _key(cached: bool, task: object) -> object:
+def _make_cache_key(cached: bool, task: object) -> object:
     """Return the key of a task in the result cache; None if results are not `cached`."""
     return ("changes", task) if cached else None
 
 
-def costs_of(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
+def derive_written_costs(texts: Sequence[str], jobs: int | None, cached: bool) -> list[list[str]]:
     """Derive the costs of canonical programs, as the texts of a baseline; empty for a program that cannot run."""
-    answers = kept(partial(_key, cached), _costs, texts, list[str], jobs)
+    answers = find_or_compute(partial(_make_cache_key, cached), _derive_costs_of_text, texts, list[str], jobs)
     return [answer if isinstance(answer, list) else [] for answer in answers]
 
 
-def _costs(text: str) -> list[str]:
-    return write_costs(_version(text, VERSIONS[1], "").cost().costs)
+def _derive_costs_of_text(text: str) -> list[str]:
+    return write_costs(_load_version(text, VERSION_NAMES[1], "").cost().costs)
 
 
-def _compared(question: Question) -> list[CostChange]:
+def _answer_question(question: Question) -> list[CostChange]:
     """Compare the two versions of a question. Raises ArchlineError for one that certainly fails or cannot be read."""
     before, after, terms = question
     late, Clock.late = Clock.late, False
     try:
-        new = _derived(after, VERSIONS[1], terms) if after else None
+        new = _derive_version(after, VERSION_NAMES[1], terms) if after else None
         old: AlgorithmSubject | None = None
         if before.startswith("algorithm "):
-            old = _derived(before, VERSIONS[0], terms)
+            old = _derive_version(before, VERSION_NAMES[0], terms)
         elif before and new is not None:
-            old = RecordedSubject(_version(after, VERSIONS[0], terms.where), before.split("\n"), new.report)
+            old = RecordedSubject(_load_version(after, VERSION_NAMES[0], terms.where), before.split("\n"), new.report)
         set_time_limit(terms.seconds)
         return compare_versions(old, new, terms.tolerance, [dict(point) for point in terms.at])
     finally:
         Clock.late = Clock.late or late
 
 
-def _derived(text: str, name: str, terms: Terms) -> AlgorithmSubject:
+def _derive_version(text: str, name: str, terms: Terms) -> AlgorithmSubject:
     """Derive the costs of a version within its time limit. Raises ArchlineError."""
     set_time_limit(terms.seconds)
-    subject = AlgorithmSubject(_version(text, name, terms.where))
+    subject = AlgorithmSubject(_load_version(text, name, terms.where))
     tuple(subject.report.costs)
     return subject
 
 
-def _version(text: str, name: str, where: str) -> Algorithm:
+def _load_version(text: str, name: str, where: str) -> Algorithm:
     """Load the algorithm of a canonical text under a name and further facts. Raises ArchlineError."""
     main = text.removeprefix("algorithm ").partition("(")[0]
     algorithm = loads(re.sub(rf"\b{main}\(", f"{name}(", text))[name]
     return algorithm.assuming(select_facts(algorithm, where))
 
 
-def _read(data: Any) -> list[CostChange]:
+def _read_changes(data: Any) -> list[CostChange]:
     return [CostChange(**change) for change in data]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from archline.algebra.effort import set_time_limit
 from archline.api import processes
 from archline.costs.rules import DEFECT
-from archline.costs.sizes import unknown_in_fact
+from archline.costs.sizes import report_unknown_in_fact
 from archline.expr.text import format_fact
 from archline.expr.tree import Source
 from archline.language import syntax as s
@@ -22,7 +22,15 @@ from archline.language.source import is_path, read_source
 from archline.language.suppressions import Suppression, list_suppressions
 from archline.records import record
 from archline.report.findings import CheckFinding, unset_findings
-from archline.report.view import CheckedAlgorithm, CheckView, Contract, SourcePlace, StoppedRun, contract, relative
+from archline.report.view import (
+    CheckedAlgorithm,
+    CheckView,
+    Contract,
+    SourcePlace,
+    StoppedRun,
+    make_contract,
+    make_path_relative,
+)
 
 if TYPE_CHECKING:
     from archline.api.algorithms import Algorithm
@@ -54,7 +62,7 @@ class Task:
         return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
 
-def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
+def check_tasks(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = True) -> list[Outcome]:
     """Check the targets of tasks by `jobs` processes (None: one per processor), and return the outcomes in order.
 
     With `cached` outcomes are read from the user's cache if it has them, and written to it.
@@ -63,7 +71,7 @@ def outcomes(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool = T
     def asked(task: Task) -> object:
         return task.asked if cached and task.source is None else None
 
-    return processes.kept(asked, _decided, tasks, _view, jobs)
+    return processes.find_or_compute(asked, _check_task, tasks, _read_view, jobs)
 
 
 def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
@@ -72,7 +80,7 @@ def require_sizes(tasks: Sequence[Task], views: Iterable[CheckView]) -> None:
     assumed += [claim.assumptions for view in views for claim in view.claims]
     assumptions, facts = set(chain(*assumed)), parse_facts(tasks[0].where, "where") if tasks[0].where else ()
     unused = tuple(fact for fact in facts if format_fact(fact) not in assumptions)
-    for module in (_module(task)[0] for task in tasks):
+    for module in (_load_module(task)[0] for task in tasks):
         for name in module:
             module[name].assuming(unused)
 
@@ -91,30 +99,30 @@ def require_sizes_of_project(project: Configuration, targets: Iterable[str]) -> 
             # The program may have the missing size.
             return
         names |= collect_sizes(algorithms)
-    problems = [unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
+    problems = [report_unknown_in_fact(name, names, span) for name, span in spans.items() if name not in names]
     if problems:
         raise ArchlineError(problems)
 
 
-def _decided(task: Task) -> CheckView:
+def _check_task(task: Task) -> CheckView:
     """Check the target of a task; errors of single algorithms are part of the result.
 
     Raises ArchlineError if there are only errors.
     """
-    module, name = _module(task)
+    module, name = _load_module(task)
     names = list(module) if name is None else [name]
     subjects = [module[name_of_algorithm].assuming(task.where, fitting=True) for name_of_algorithm in names]
     checked, defects, errors = list[CheckedAlgorithm](), list[str](), list[Diagnostic]()
     for subject in subjects:
-        with note_defects(defects, f"`{subject.name}`"), _noting_errors(errors):
-            checked.append(_group(subject, task))
+        with note_defects(defects, f"`{subject.name}`"), _collect_errors(errors):
+            checked.append(_check_algorithm(subject, task))
     program = module.module.program
     ignored = list_suppressions(program, set(names), whole=name is None)
     decided: tuple[Contract, ...] = ()
     if name is None:
-        with _noting_errors(errors):
-            decided = _claims(module, task, defects)
-    path = relative(program.source.path)
+        with _collect_errors(errors):
+            decided = _decide_claims(module, task, defects)
+    path = make_path_relative(program.source.path)
     errors += [Diagnostic(DEFECT, defect, path=path) for defect in defects]
     if errors and not checked and not decided:
         raise ArchlineError(errors)
@@ -122,7 +130,7 @@ def _decided(task: Task) -> CheckView:
 
 
 @contextmanager
-def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
+def _collect_errors(errors: list[Diagnostic]) -> Iterator[None]:
     """Add the diagnostics of an ArchlineError in the block to `errors`, so that other algorithms are still checked."""
     try:
         yield
@@ -130,7 +138,7 @@ def _noting_errors(errors: list[Diagnostic]) -> Iterator[None]:
         errors.extend(problem.diagnostics)
 
 
-def _module(task: Task) -> tuple[Module, str | None]:
+def _load_module(task: Task) -> tuple[Module, str | None]:
     """Load the module of a task, and return it with the name of the algorithm that the target names, or None."""
     from archline.api.modules import Module, loads
     from archline.language import syntax_rules
@@ -145,28 +153,28 @@ def _module(task: Task) -> tuple[Module, str | None]:
     return Module(module), None if node is None else node.name
 
 
-def _claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, ...]:
+def _decide_claims(module: Module, task: Task, defects: list[str]) -> tuple[Contract, ...]:
     """Decide the claims of a file; the modules for that are imported only if there are claims."""
     if not any(isinstance(item, s.Claim) for item in module.module.program.items):
         return ()
-    from archline.api.claims import claims
+    from archline.api.claims import decide_file_claims
 
-    return claims(module.module, task.where, defects, certificates=task.certificates, seconds=task.seconds)
+    return decide_file_claims(module.module, task.where, defects, certificates=task.certificates, seconds=task.seconds)
 
 
-def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
+def _check_algorithm(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     """Decide the claims of an algorithm; if one holds, search a run that a fault stops.
 
     Raises ArchlineError for certain failures, as `cost` does, on grids of up to `LARGEST` processors.
     """
-    from archline.costs.trials import LARGEST, find_stopping_run
+    from archline.costs.trials import LARGEST_GRID, find_stopping_run
 
     set_time_limit(task.seconds)
-    messages = subject.messages(LARGEST)
+    messages = subject.messages(LARGEST_GRID)
     if messages is not None and messages.failure is not None:
         raise ArchlineError([messages.failure])
     report = subject.report()
-    contracts = tuple(contract(verdict, task.certificates) for verdict in report.ensures)
+    contracts = tuple(make_contract(verdict, task.certificates) for verdict in report.ensures)
     holds = any(claim.outcome == "holds" for claim in contracts)
     stop = find_stopping_run(*subject.executed, report.without_io["work"]) if holds else None
     stopped = None if stop is None else StoppedRun.of(*stop)
@@ -175,7 +183,7 @@ def _group(subject: Algorithm, task: Task) -> CheckedAlgorithm:
     return CheckedAlgorithm(subject.name, contracts, stopped, messages.text if messages else "", assumptions, warnings)
 
 
-def _view(data: Any) -> CheckView:
+def _read_view(data: Any) -> CheckView:
     """Read a view from JSON. Raises LookupError, TypeError or AttributeError for other data."""
     ignored = (
         Suppression(**{**suppression, "codes": tuple(suppression["codes"]), "claims": tuple(suppression["claims"])})
@@ -183,21 +191,21 @@ def _view(data: Any) -> CheckView:
     )
     return CheckView(
         data["target"],
-        tuple(map(_kept_group, data["algorithms"])),
-        tuple(map(_kept, data["claims"])),
+        tuple(map(_read_algorithm, data["algorithms"])),
+        tuple(map(_read_contract, data["claims"])),
         data["path"],
         tuple(ignored),
     )
 
 
-def _kept_group(data: Any) -> CheckedAlgorithm:
+def _read_algorithm(data: Any) -> CheckedAlgorithm:
     stop = data["stop"]
     stopped = None if stop is None else StoppedRun(**{**stop, "place": SourcePlace(**stop["place"])})
     warnings = tuple(CheckFinding(**{**item, "place": SourcePlace(**item["place"])}) for item in data["warnings"])
-    contracts, assumptions = tuple(map(_kept, data["contracts"])), tuple(data["assumptions"])
+    contracts, assumptions = tuple(map(_read_contract, data["contracts"])), tuple(data["assumptions"])
     return CheckedAlgorithm(data["name"], contracts, stopped, data["messages"], assumptions, warnings)
 
 
-def _kept(data: Any) -> Contract:
+def _read_contract(data: Any) -> Contract:
     tuples = {name: tuple(data[name]) for name in ("certificates", "assumptions")}
     return Contract(**{**data, **tuples, "place": SourcePlace(**data["place"])})

@@ -12,7 +12,7 @@ from archline.language.parser import parse_facts
 from archline.report.view import Contract, SourcePlace
 
 
-def claims(
+def decide_file_claims(
     module: Module,
     where: str | None = None,
     defects: list[str] | None = None,
@@ -30,11 +30,11 @@ def claims(
         if isinstance(item, s.Claim):
             set_time_limit(seconds)
             with note_defects(defects, f"`{format_claim(item)}`"):
-                contracts.append(_contract(item, algorithms, where, certificates))
+                contracts.append(_decide_contract(item, algorithms, where, certificates))
     return tuple(contracts)
 
 
-def _contract(claim: s.Claim, algorithms: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
+def _decide_contract(claim: s.Claim, algorithms: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
     more = parse_facts(where, "where") if where else ()
     about = ClaimOfCosts(claim, algorithms, more)
     verdict = about.decided()

@@ -24,7 +24,7 @@ from archline.energy.subjects import (
 from archline.energy.sweeps import SizeSweep
 from archline.expr.intervals import Number
 from archline.records import record
-from archline.report.comparisons import as_text, document
+from archline.report.comparisons import as_text, make_page
 from archline.report.documents import Document, WithPage
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class Compared(WithPage):
     @property
     def page(self) -> Document:
         """The page that notebooks show."""
-        return document(self.result)
+        return make_page(self.result)
 
 
 def compare(

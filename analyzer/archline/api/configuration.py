@@ -12,12 +12,12 @@ from typing import Any
 
 from archline.expr.tree import Source, Span
 from archline.language import parser
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.source import read_source
 from archline.records import record, replace
 from archline.report import view
 
-NAME = "pyproject.toml"
+FILE_NAME = "pyproject.toml"
 CONFIGURATION = Rule(
     "AL440",
     "unusable configuration",
@@ -86,14 +86,14 @@ class Configuration:
 
     def require_paths(self) -> None:
         """Raise ArchlineError (AL440) for paths that do not exist."""
-        place = None if self.source is None else _place(self.source, "paths")
+        place = None if self.source is None else _find_place(self.source, "paths")
         problems: list[Diagnostic] = []
         for path in (os.path.relpath(path, self.folder) for path in self.paths):
             if not (self.folder / path.partition("::")[0]).exists():
                 existing = (
                     (Path(path).parent / file.name).as_posix() for file in (self.folder / path).parent.glob("*")
                 )
-                hint = did_you_mean(path, existing)
+                hint = suggest_closest(path, existing)
                 problems.append(Diagnostic(CONFIGURATION, f"`{path}` does not exist", place, hint=hint))
         if problems:
             raise ArchlineError(problems)
@@ -101,19 +101,19 @@ class Configuration:
     @property
     def facts(self) -> str:
         """The facts of `where`, joined."""
-        return BETWEEN.join(self.where)
+        return FACT_SEPARATOR.join(self.where)
 
     def placed(self, problem: Diagnostic) -> Diagnostic:
         """Set the place of a diagnostic of the facts, or of a missing baseline, in the file of the project."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
-            return replace(problem, span=_place(self.source, "baseline"), path=None)
+            return replace(problem, span=_find_place(self.source, "baseline"), path=None)
         span = problem.span
-        place = None if self.source is None else _place(self.source, "where")
+        place = None if self.source is None else _find_place(self.source, "where")
         if span is None or place is None or span.source.text != self.facts:
             return problem
         column, texts = span.column, iter(self.where)
         while column > len(text := next(texts)) + 1:
-            column -= len(text + BETWEEN)
+            column -= len(text + FACT_SEPARATOR)
         for line, written in enumerate(place.source.lines[place.line - 1 :], place.line):
             for start in (written.find(f"{quote}{text}{quote}") + 1 for quote in "\"'"):
                 if start:
@@ -122,10 +122,10 @@ class Configuration:
         return replace(problem, span=place)
 
 
-BETWEEN = ", "
+FACT_SEPARATOR = ", "
 FINDING_CODES = "findings are AL601 to AL606"
-LISTS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
-READERS = {
+LIST_KEYS = ("paths", "exclude", "select", "ignore", "where", "sizes", "machine")
+VALUE_READERS = {
     "sizes": "costs.sizes.read_sizes",
     "tolerance": "costs.sizes.parse_share",
     "cache": "energy.caches.read_words",
@@ -133,43 +133,45 @@ READERS = {
     "model": "energy.models.find_model",
 }
 """The functions that read the texts of some keys, and raise errors for invalid values."""
-PATHS = ("paths", "baseline")
+PATH_KEYS = ("paths", "baseline")
 """Keys whose values are paths relative to the folder of the file."""
 
 
-def read(config: str | None = None, *, isolated: bool = False) -> Configuration:
+def read_configuration(config: str | None = None, *, isolated: bool = False) -> Configuration:
     """Read the configuration from the file `config`, else from the nearest `pyproject.toml` with `[tool.archline]`.
 
     Raises ArchlineError (AL440) for unreadable files, unknown keys, and values of a wrong type.
     """
     current = Path.cwd()
     if isolated:
-        return Configuration(_repository(current) or current)
-    candidates = [Path(config)] if config is not None else [folder / NAME for folder in (current, *current.parents)]
+        return Configuration(_find_repository(current) or current)
+    candidates = (
+        [Path(config)] if config is not None else [folder / FILE_NAME for folder in (current, *current.parents)]
+    )
     for file in candidates:
         if config is None and not file.is_file():
             continue
-        source = _source(file)
+        source = _read_source(file)
         # Most files have no such table, and are not parsed as TOML.
-        table = _table(source) if config is not None or "archline" in source.text else None
+        table = _read_table(source) if config is not None or "archline" in source.text else None
         if table is not None:
-            return _configuration(table, source, file.resolve())
-    return Configuration(_repository(current) or current)
+            return _make_configuration(table, source, file.resolve())
+    return Configuration(_find_repository(current) or current)
 
 
-def _repository(folder: Path) -> Path | None:
+def _find_repository(folder: Path) -> Path | None:
     """Find the nearest git repository that contains a folder; None without one."""
     return next((candidate for candidate in (folder, *folder.parents) if (candidate / ".git").exists()), None)
 
 
-def _source(file: Path) -> Source:
+def _read_source(file: Path) -> Source:
     try:
         return read_source(file)
     except ArchlineError as problem:
         raise ArchlineError([replace(diagnostic, rule=CONFIGURATION) for diagnostic in problem.diagnostics]) from None
 
 
-def _table(source: Source) -> Mapping[str, Any] | None:
+def _read_table(source: Source) -> Mapping[str, Any] | None:
     """Read the table `[tool.archline]` of a file; None if there is none."""
     from archline.language.toml import parse_toml
 
@@ -180,34 +182,37 @@ def _table(source: Source) -> Mapping[str, Any] | None:
     return table
 
 
-def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
+def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) -> Configuration:
     """Make the configuration of a table. Raises ArchlineError (AL440) with all problems."""
     keys = [name for name in Configuration.__dataclass_fields__ if name not in ("root", "source")]
     problems: list[Diagnostic] = []
     values: dict[str, Any] = {}
     for key, value in table.items():
         if key not in keys:
-            hint = did_you_mean(key, keys) or f"the keys are {', '.join(keys)}"
-            problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _place(source, key), hint=hint))
-        elif (texts := _texts(key, value)) is None:
-            kind = "a string, or a list of strings" if key in LISTS else "a string"
-            problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _place(source, key)))
+            hint = suggest_closest(key, keys) or f"the keys are {', '.join(keys)}"
+            problems.append(Diagnostic(CONFIGURATION, f"there is no key `{key}`", _find_place(source, key), hint=hint))
+        elif (texts := _list_texts(key, value)) is None:
+            kind = "a string, or a list of strings" if key in LIST_KEYS else "a string"
+            problems.append(Diagnostic(CONFIGURATION, f"`{key}` must be {kind}", _find_place(source, key)))
         else:
             if key == "paths" and not texts:
-                problems.append(Diagnostic(CONFIGURATION, "`paths` is empty", _place(source, key), hint="remove it"))
-            if key in PATHS:
-                texts = tuple(view.relative(str(file.parent / text)) for text in texts)
+                problems.append(
+                    Diagnostic(CONFIGURATION, "`paths` is empty", _find_place(source, key), hint="remove it")
+                )
+            if key in PATH_KEYS:
+                texts = tuple(view.make_path_relative(str(file.parent / text)) for text in texts)
             elif key == "machine":
                 texts = tuple(
-                    view.relative(str(file.parent / text)) if text.endswith(".toml") else text for text in texts
+                    view.make_path_relative(str(file.parent / text)) if text.endswith(".toml") else text
+                    for text in texts
                 )
-            values[key] = texts if key in LISTS else texts[0]
-            problems += chain.from_iterable(_value_problems(key, text, _place(source, key)) for text in texts)
+            values[key] = texts if key in LIST_KEYS else texts[0]
+            problems += chain.from_iterable(_value_problems(key, text, _find_place(source, key)) for text in texts)
     for key in ("select", "ignore"):
         for code in unknown_codes(values.get(key, ())):
             message = f"no finding has a code that starts with `{code}`"
-            problems.append(Diagnostic(CONFIGURATION, message, _place(source, key), hint=FINDING_CODES))
-    configuration = Configuration(_repository(file.parent) or file.parent, source, **values)
+            problems.append(Diagnostic(CONFIGURATION, message, _find_place(source, key), hint=FINDING_CODES))
+    configuration = Configuration(_find_repository(file.parent) or file.parent, source, **values)
     try:
         parser.parse_facts(configuration.facts or "0 <= 0", "where")
     except ArchlineError as problem:
@@ -220,8 +225,8 @@ def _configuration(table: Mapping[str, Any], source: Source, file: Path) -> Conf
 def _value_problems(key: str, text: str, place: Span | None) -> Iterator[Diagnostic]:
     """Yield the diagnostics of reading the value `text` of a key, at its place in the file."""
     try:
-        if key in READERS:
-            module, _, function = READERS[key].rpartition(".")
+        if key in VALUE_READERS:
+            module, _, function = VALUE_READERS[key].rpartition(".")
             getattr(import_module(f"archline.{module}"), function)(text)
     except ArchlineError as problem:
         for wrong in problem.diagnostics:
@@ -237,16 +242,16 @@ def unknown_codes(codes: Sequence[str]) -> list[str]:
     return [code for code in codes if not any(rule.startswith(code) for rule in RULES)]
 
 
-def _texts(key: str, value: object) -> tuple[str, ...] | None:
-    """List the texts of a value; None if it is not a string, nor a list of strings for a key of `LISTS`."""
+def _list_texts(key: str, value: object) -> tuple[str, ...] | None:
+    """List the texts of a value; None if it is not a string, nor a list of strings for a key of `LIST_KEYS`."""
     if isinstance(value, str):
         return (value,)
-    if isinstance(value, list) and key in LISTS and all(isinstance(item, str) for item in value):
+    if isinstance(value, list) and key in LIST_KEYS and all(isinstance(item, str) for item in value):
         return tuple(value)
     return None
 
 
-def _place(source: Source, key: str) -> Span | None:
+def _find_place(source: Source, key: str) -> Span | None:
     """Find the place of the value of a key of the table."""
     # Imported here, as places are needed only for errors.
     from archline.language.toml import TomlPositions

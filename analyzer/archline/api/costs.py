@@ -13,9 +13,9 @@ from archline.costs.derived import DerivedCosts
 from archline.expr.text import format_fact
 from archline.records import replace
 from archline.report import communication, paths
-from archline.report.cost_view import CostView, LruView, cost_view, page_view
-from archline.report.costs.page import document, first_page
-from archline.report.derivation import text
+from archline.report.cost_view import CostView, LruView, build_cost_view, build_page_view
+from archline.report.costs.page import make_page, render_first_page
+from archline.report.derivation import render_derivation
 from archline.report.documents import Document, WithPage
 
 if TYPE_CHECKING:
@@ -101,11 +101,11 @@ class CostReport(DerivedCosts, WithPage):
             return self.with_longest.path_table(at, everywhere=everywhere)
         case = self.everywhere if everywhere or at is not None else self.case
         costs = replace(self.without_io, metrics=case.costs.metrics)
-        return paths.PathTable(cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
+        return paths.PathTable(build_cost_view(self, costs, at), case.steps, " and ".join(map(format_fact, case.when)))
 
     def view(self, at: Point | None = None, processors: int | str | None = None, without_io: bool = False) -> CostView:
         """Return the view that the reports show, at a point, with the time and io on `processors` if given."""
-        return page_view(self, at, processors, without_io)
+        return build_page_view(self, at, processors, without_io)
 
     def lower_bounds(
         self, sizes: Mapping[str, Number] | str | None = None, /, **named: Number
@@ -116,7 +116,9 @@ class CostReport(DerivedCosts, WithPage):
         missing if the input is replicated. Raises ArchlineError (AL401 to AL407) for wrong or missing sizes.
         """
         point = given_sizes.merge_sizes(sizes, named)
-        return communication.communication_view(self, self.point_of_run(point, self.names.sizes) if point else None)
+        return communication.build_communication_view(
+            self, self.point_of_run(point, self.names.sizes) if point else None
+        )
 
     def lru(self, line: int, at: Point | None = None, seconds: float = MAX_SECONDS) -> LruView:
         """Count LRU misses exactly, for lines of `line` words: as formulas, or at a point; with Z it bounds io too.
@@ -130,7 +132,7 @@ class CostReport(DerivedCosts, WithPage):
         if self.on_grid:
             return paths.steps_text(self.path_table(), (metric,), width)
 
-        return text(self.including(metric).view(), metric, width)
+        return render_derivation(self.including(metric).view(), metric, width)
 
     def __getitem__(self, metric: str) -> Metric:
         report = self.including(metric)
@@ -143,9 +145,9 @@ class CostReport(DerivedCosts, WithPage):
         return f"<costs of {self.name}: {', '.join(f'{metric.name} {metric.text}' for metric in self)}>"
 
     def __str__(self) -> str:
-        return first_page(self.view(), 100)
+        return render_first_page(self.view(), 100)
 
     @property
     def page(self) -> Document:
         """The page that notebooks show."""
-        return document(self.view())
+        return make_page(self.view())

@@ -10,7 +10,7 @@ from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import merge_sizes
 from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
-from archline.energy.levels import Level, by_level
+from archline.energy.levels import Level, iterate_levels
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.energy.models import find_model as model_of
@@ -23,7 +23,7 @@ from archline.energy.units import format_amount
 from archline.expr.intervals import Interval, Number
 from archline.records import record
 from archline.report.documents import Document, WithPage
-from archline.report.energies.text import as_text, document
+from archline.report.energies.text import as_text, make_page
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,28 +43,32 @@ class Energy(WithPage):
     @property
     def total(self) -> Ends_ | None:
         """The energy in joules; None if the machine lacks quantities, or without sizes."""
-        return self._value("energy")
+        return self._find_amount("energy")
 
     @property
     def time(self) -> Ends_ | None:
         """The time in seconds."""
-        return self._value("time")
+        return self._find_amount("time")
 
     @property
     def power(self) -> Ends_ | None:
         """The average power in watts."""
-        return self._value("power")
+        return self._find_amount("power")
 
     @property
     def energy_delay(self) -> Ends_ | None:
         """The energy-delay product in joule-seconds."""
-        return self._value("energy_delay")
+        return self._find_amount("energy_delay")
 
     @property
     def flops_per_joule(self) -> Ends_ | None:
         """Flops per joule."""
         estimate = self.result.estimate
-        return None if estimate is None or estimate.flops_per_joule is None else _ends(estimate.flops_per_joule)
+        return (
+            None
+            if estimate is None or estimate.flops_per_joule is None
+            else _convert_interval(estimate.flops_per_joule)
+        )
 
     @property
     def lower_bound(self) -> Fraction | None:
@@ -75,16 +79,16 @@ class Energy(WithPage):
         floor = self.result.floor
         return None if floor is None or floor.estimate.energy is None else floor.estimate.energy.lower
 
-    def _value(self, quantity: str) -> Ends_ | None:
+    def _find_amount(self, quantity: str) -> Ends_ | None:
         estimate = self.result.estimate
         value = None if estimate is None else estimate.by(quantity)
-        return None if value is None else _ends(value)
+        return None if value is None else _convert_interval(value)
 
     @property
     def parts(self) -> dict[str, Ends_]:
         """The terms of the energy in joules."""
         estimate = self.result.estimate
-        return {} if estimate is None else {name: _ends(term) for name, term in estimate.terms.items()}
+        return {} if estimate is None else {name: _convert_interval(term) for name, term in estimate.terms.items()}
 
     @property
     def binds(self) -> str:
@@ -95,7 +99,7 @@ class Energy(WithPage):
     def levels(self) -> tuple[Level, ...]:
         """The bytes served, the misses and the costs of each level of caches and slow memory; empty without levels."""
         estimate = self.result.estimate
-        return () if estimate is None or not estimate.model.levels else tuple(by_level(estimate))
+        return () if estimate is None or not estimate.model.levels else tuple(iterate_levels(estimate))
 
     @property
     def elasticities(self) -> Mapping[str, float]:
@@ -127,10 +131,10 @@ class Energy(WithPage):
     @property
     def page(self) -> Document:
         """The page that notebooks show."""
-        return document(self.result)
+        return make_page(self.result)
 
 
-def _ends(amount: Interval) -> Ends_:
+def _convert_interval(amount: Interval) -> Ends_:
     """Convert an interval to a number if it is exact, else to the pair of its ends."""
     return amount.lower if amount.exact else (amount.lower, amount.upper)
 

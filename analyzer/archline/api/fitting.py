@@ -10,7 +10,7 @@ from archline.costs import rules
 from archline.energy.fitting import COLUMNS, Fit, fit_model
 from archline.energy.measurements import collect_measurements, read_measurements
 from archline.energy.rules import UNKNOWN_MODEL
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.records import record
 from archline.report import machines as report
 from archline.report.layout import terminal_width
@@ -22,7 +22,7 @@ class FitReport(Fit):
 
     def machine(self, title: str = "a machine fitted from measurements") -> str:
         """Return the text of a machine file."""
-        return report.fitted_machine(self, title)
+        return report.render_fitted_machine(self, title)
 
     def write(self, path: str | Path) -> None:
         """Write the machine to a new file. Raises ArchlineError (AL413) if the file exists or cannot be written."""
@@ -40,7 +40,7 @@ def fit(source: str | Path | Mapping[str, Sequence[Any]], model: str = "roofline
     that do not determine the parameters.
     """
     if model not in COLUMNS:
-        hint = did_you_mean(model, COLUMNS) or f"these models can be fitted: {', '.join(COLUMNS)}"
+        hint = suggest_closest(model, COLUMNS) or f"these models can be fitted: {', '.join(COLUMNS)}"
         raise error(UNKNOWN_MODEL, f"model `{model[:40]}` cannot be fitted", hint=hint)
     if isinstance(source, str | Path):
         return FitReport(**vars(fit_model(model, read_measurements(Path(source), model))))

@@ -28,7 +28,7 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
     domain = Domain(parse_facts(where, "--where") if where.strip() else ())
     upper = is_O(left, right, domain) if relation != "Omega" else None
     lower = is_O(right, left, domain) if relation != "O" else None
-    relation_of_orders = _compared(upper, lower) if relation == "compare" else None
+    relation_of_orders = _compare_verdicts(upper, lower) if relation == "compare" else None
     texts = format_expression(left), format_expression(right)
     facts = tuple(format_fact(fact) for fact in domain.facts)
     return Order(
@@ -36,15 +36,17 @@ def order(f: str, g: str, where: str = "", relation: str = "O", *, verify: bool 
         g=texts[1],
         where=facts,
         relation=relation,
-        holds=_holds(relation_of_orders, [verdict for verdict in (upper, lower) if verdict is not None]),
+        holds=_decide_outcome(relation_of_orders, [verdict for verdict in (upper, lower) if verdict is not None]),
         upper=upper,
         lower=lower,
         order=relation_of_orders,
-        checks=_checks(*texts, facts, upper, lower) if verify else None,
+        checks=_check_verdicts(*texts, facts, upper, lower) if verify else None,
     )
 
 
-def _checks(f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None) -> dict[str, Checked]:
+def _check_verdicts(
+    f: str, g: str, facts: tuple[str, ...], upper: Verdict | None, lower: Verdict | None
+) -> dict[str, Checked]:
     """Check the upper and the lower verdict by the independent checker; undecided verdicts are left out."""
     both = {UPPER: _check(f, g, facts, upper), LOWER: _check(g, f, facts, lower)}
     return {name: checked for name, checked in both.items() if checked is not None}
@@ -64,7 +66,7 @@ def _check(f: str, g: str, facts: tuple[str, ...], verdict: Verdict | None) -> C
             return None
 
 
-def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
+def _decide_outcome(compared: str | None, verdicts: list[Verdict]) -> bool | None:
     """Return whether the relation holds, or the comparison is decided; None if that is unknown."""
     if compared is not None:
         return None if compared == "unknown" else True
@@ -73,7 +75,7 @@ def _holds(compared: str | None, verdicts: list[Verdict]) -> bool | None:
     return None if any(isinstance(verdict, Undecided) for verdict in verdicts) else True
 
 
-def _compared(upper: Verdict | None, lower: Verdict | None) -> str:
+def _compare_verdicts(upper: Verdict | None, lower: Verdict | None) -> str:
     """Return how f compares with g in growth, from the verdicts on f = O(g) and g = O(f)."""
     match upper, lower:
         case Proved(), Proved():

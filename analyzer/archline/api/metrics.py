@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.lru import MAX_SECONDS
-from archline.analysis.cache.lru.client import LruUnavailable, MissingExtraError, lru_counts
+from archline.analysis.cache.lru.client import LruUnavailable, MissingExtraError, derive_lru_counts
 from archline.analysis.cache.lru.distribution import LruCounts, MissCurve
 from archline.analysis.cost import Cost
 from archline.costs import rules
-from archline.costs.arrays import known_bounds, needed_names, upper_of
+from archline.costs.arrays import evaluate_upper_bound, list_needed_names, require_bounds
 from archline.costs.sizes import Point, merge_sizes
 from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import format_expression
@@ -23,7 +23,7 @@ from archline.language import model
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.records import record, replace
-from archline.report.cost_view import CostView, LruView, values_at
+from archline.report.cost_view import CostView, LruView, evaluate_bounds
 
 if TYPE_CHECKING:
     import sympy
@@ -76,12 +76,12 @@ class Metric:
     @cached_property
     def lower(self) -> sympy.Expr | None:
         """The lower bound; equal to `upper` if the status is exact, None if it is unknown."""
-        return self._sympy(self._cost.lower)
+        return self._convert_to_sympy(self._cost.lower)
 
     @cached_property
     def upper(self) -> sympy.Expr | None:
         """The upper bound; None if it is unknown."""
-        return self._sympy(self._cost.upper)
+        return self._convert_to_sympy(self._cost.upper)
 
     @cached_property
     def regimes(self) -> tuple[MetricRegime, ...]:
@@ -89,7 +89,7 @@ class Metric:
 
         Empty if one pair of bounds holds everywhere.
         """
-        cost, to = self._cost, self._sympy
+        cost, to = self._cost, self._convert_to_sympy
         cases = [(piece.when, piece.lower, piece.upper) for piece in cost.by_case]
         cases = cases or [(bound.where.when, cost.pieces[0].lower, bound.value) for bound in cost.by_cache]
         return tuple(MetricRegime(when, to(lower), to(upper)) for when, lower, upper in cases)
@@ -99,7 +99,7 @@ class Metric:
         """The growth as `Theta(n*m)`, or `O(...), Omega(...)` if these are proved; None if neither is."""
         return self._report.growth(self._cost)
 
-    def _sympy(self, value: Poly | None) -> sympy.Expr | None:
+    def _convert_to_sympy(self, value: Poly | None) -> sympy.Expr | None:
         from archline.algebra.sympy_bridge import to_sympy
 
         return None if value is None else to_sympy(value, self._report.symbols)
@@ -122,16 +122,16 @@ class Metric:
         unknown (AL414) or irrational there (AL415).
         """
         cost = self._cost
-        point = self._report.point_of_run(merge_sizes(sizes, named) or {}, needed_names(self._report, cost))
+        point = self._report.point_of_run(merge_sizes(sizes, named) or {}, list_needed_names(self._report, cost))
         if "K" in point:
             cost = self._report.with_longest.costs.metrics.get(self.name, cost)
-            known_bounds(self._report, cost)
+            require_bounds(self._report, cost)
         try:
-            values = values_at(cost, point)
+            values = evaluate_bounds(cost, point)
         except EvaluationError as problem:
             raise error(rules.NO_VALUE, f"the {self.name} of `{self._report.name}`: {problem}") from None
         assert values is not None
-        lower, upper = _whole(values.lower), _whole(values.upper)
+        lower, upper = _convert_to_integer(values.lower), _convert_to_integer(values.upper)
         return lower if cost.exact else (lower, upper)
 
     def upper_at(self, sizes: Mapping[str, ArrayLike] | None = None, /, **named: ArrayLike) -> NDArray[Any]:
@@ -142,22 +142,22 @@ class Metric:
         recursion. Bounds on counts are rounded down, others up. Raises ArchlineError as `at` does, naming the first
         wrong point, and for arrays that cannot be broadcast (AL416).
         """
-        return upper_of(self._report, self._cost, {**(sizes or {}), **named})
+        return evaluate_upper_bound(self._report, self._cost, {**(sizes or {}), **named})
 
     def __repr__(self) -> str:
         return f"<{self.name}, {self.status}: {self.text}>"
 
     def _repr_latex_(self) -> str:
-        from archline.report.latex import expression
+        from archline.report.latex import render_expression
 
         name = rf"\mathrm{{{self.name}}}"
         match self._forms:
             case []:
                 return rf"$\text{{{self.name} is unknown}}$"
             case [form]:
-                return f"${name} = {expression(form)}$"
+                return f"${name} = {render_expression(form)}$"
             case [low, high]:
-                return rf"${expression(low)} \le {name} \le {expression(high)}$"
+                return rf"${render_expression(low)} \le {name} \le {render_expression(high)}$"
             case _:
                 raise AssertionError("a cost has at most two bounds")
 
@@ -165,22 +165,22 @@ class Metric:
         return f"<code>{escape(self.name)} = {escape(self.text)}</code> ({escape(self.status)})"
 
 
-def _whole(value: Number) -> Number:
+def _convert_to_integer(value: Number) -> Number:
     return int(value) if value == int(value) else value
 
 
 # Exact counts of LRU misses
-MISSING = "exact LRU counts need the extra `isl`"
+MISSING_EXTRA_MESSAGE = "exact LRU counts need the extra `isl`"
 
 
-def counted(
+def count_stack_distances(
     module: model.Module, node: s.Algorithm, line: int, point: Mapping[str, int], seconds: float = MAX_SECONDS
 ) -> LruCounts | LruUnavailable:
     """Count the reuse distances of a call; sizes that are not in `point` stay symbols. Raises ArchlineError (AL417)."""
     try:
-        return lru_counts(module, node, {**point, "L": line}, seconds)
+        return derive_lru_counts(module, node, {**point, "L": line}, seconds)
     except MissingExtraError:
-        raise error(rules.NEEDS_EXTRA, MISSING, hint="pip install 'archline[isl]'") from None
+        raise error(rules.NEEDS_EXTRA, MISSING_EXTRA_MESSAGE, hint="pip install 'archline[isl]'") from None
 
 
 def lru_view(
@@ -190,17 +190,17 @@ def lru_view(
     point = {name: int(value) for name, value in (at or {}).items() if value == int(value)}
     if point.get("L", line) != line:
         raise error(rules.OPTIONS_CLASH, f"`--lru {line}` contradicts L = {point['L']}")
-    counts = counted(module, node, line, point, seconds)
+    counts = count_stack_distances(module, node, line, point, seconds)
     if isinstance(counts, LruUnavailable):
         place = None if counts.span is None else f"{counts.span.source.path}:{counts.span.line}"
         return LruView(line, reason=counts.reason, place=place)
     if at is None:
         return LruView(line, counts)
     curve = counts.at(point)
-    return _at(LruView(line, counts, accesses=curve.accesses), curve, point)
+    return _evaluate_misses(LruView(line, counts, accesses=curve.accesses), curve, point)
 
 
-def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
+def _evaluate_misses(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
     """Add to a view the LRU misses in caches of 1, 2, 4, ... lines until all data fits, and the bound at Z and L."""
     lines = {1 << step for step in range(curve.first.bit_length())} | {max(1, curve.first)}
     capacity = point["Z"] // point["L"] if "Z" in point and "L" in point else None
@@ -215,7 +215,7 @@ def _at(view: LruView, curve: MissCurve, point: Mapping[str, int]) -> LruView:
     return replace(view, misses=decided, bound=None if capacity is None else curve.bound(capacity))
 
 
-def with_lru(view: CostView, lru: LruView) -> CostView:
+def add_lru_counts(view: CostView, lru: LruView) -> CostView:
     """Return a view with exact LRU counts, which may raise the lower bound on io."""
     least = 0 if lru.bound is None else lru.bound.bound
     rows = tuple(replace(row, least=least) if row.metric == "io" else row for row in view.rows)

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from archline.api.algorithms import Algorithm
-from archline.api.claims import claims
+from archline.api.claims import decide_file_claims
 from archline.language import model, name_rules
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.language.loader import load_path, load_target, load_text
 from archline.report.view import Contract
 
@@ -28,14 +28,14 @@ class Module:
         """Return an algorithm by its name. Raises ArchlineError for an unknown one."""
         if name not in self._module.algorithms:
             path = self._module.program.source.path
-            hint = did_you_mean(name, self) or "it defines " + ", ".join(list(self)[:12])
+            hint = suggest_closest(name, self) or "it defines " + ", ".join(list(self)[:12])
             message = f"`{path}` has no algorithm `{name}`"
             raise error(name_rules.UNKNOWN_ALGORITHM, message, path=path, hint=hint)
         return Algorithm(self._module, self._module.algorithms[name])
 
     def claims(self) -> tuple[Contract, ...]:
         """Decide the claims of the file, in order. Raises ArchlineError for unknown machines and models."""
-        return claims(self._module)
+        return decide_file_claims(self._module)
 
     def __contains__(self, name: object) -> bool:
         return name in self._module.algorithms

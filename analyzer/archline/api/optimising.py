@@ -23,7 +23,7 @@ from archline.execution.results import Cache
 from archline.expr.intervals import Number
 from archline.language.diagnostics import error
 from archline.records import record
-from archline.report.optima import text
+from archline.report.optima import render_optimum
 
 
 @record(eq=False)
@@ -43,7 +43,7 @@ class Optimised:
         return getattr(self.answer.found, name)
 
     def __str__(self) -> str:
-        return text(self.answer, 100)
+        return render_optimum(self.answer, 100)
 
 
 def optimise(

@@ -15,7 +15,7 @@ from archline.costs.sizes import Given, merge_sizes
 from archline.energy.answers import derive_energies
 from archline.energy.caches import Settings
 from archline.energy.estimates import has_levels
-from archline.energy.levels import MEMORY, by_level
+from archline.energy.levels import MEMORY, iterate_levels
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
 from archline.energy.models import find_model
@@ -30,7 +30,7 @@ from archline.report.pictures import Cell
 if TYPE_CHECKING:
     from archline.execution.results import Cache
 
-SERVED = frozenset(("accesses", *(f"{level}_bytes" for level in LEVELS)))
+SERVED_AMOUNTS = frozenset(("accesses", *(f"{level}_bytes" for level in LEVELS)))
 """The amounts of accesses, and of bytes that each level of caches serves."""
 
 
@@ -55,14 +55,16 @@ def roofline(
     Raises ArchlineError: AL458 if the machine lacks a quantity, and as `energy` does.
     """
     sizes, settings = merge_sizes(at, {}) or {}, Settings.from_python(cache)
-    return roofline_of(adjust_machine(machine), [make_subject(name, where) for name in targets], sizes, settings, where)
+    return draw_roofline(
+        adjust_machine(machine), [make_subject(name, where) for name in targets], sizes, settings, where
+    )
 
 
-def roofline_of(
+def draw_roofline(
     machine: Machine, subjects: Sequence[Subject], at: Given, settings: Settings, where: str | None = None
 ) -> Picture:
     """Draw a roofline with the intensities of some subjects at sizes. Raises ArchlineError."""
-    from archline.report.pictures.roofline import view
+    from archline.report.pictures.roofline import make_view
 
     intensities: dict[str, dict[str, Interval]] = {}
     served: dict[str, Mapping[str, float]] = {}
@@ -71,7 +73,7 @@ def roofline_of(
     for result in derive_energies(
         subjects, [machine], find_model(f"roofline{'+levels' * of_levels}"), at, settings, where
     ):
-        points = _intensities(result)
+        points = _find_intensities(result)
         if not points or min(interval.lower for interval in points.values()) <= 0:
             notes.append(f"{result.algorithm} has no flops or no traffic here, so it has no place on the axis")
             continue
@@ -82,14 +84,16 @@ def roofline_of(
         notes += [f"{name}: {note}" for note in result.notes]
         if of_levels and result.estimate is not None:
             amounts = result.estimate.amounts
-            served[name] = {key: float(amounts[key].middle / amounts["flops"].middle) for key in SERVED & {*amounts}}
+            served[name] = {
+                key: float(amounts[key].middle / amounts["flops"].middle) for key in SERVED_AMOUNTS & {*amounts}
+            }
         conditions = ", ".join(filter(None, (sizes_text(result.at or {}), cache_text(result.cache))))
         notes.append(f"algorithms at {conditions}; intensities are flops/bytes, between bounds")
     notes += [f"assuming {assumption}" for assumption in machine.assumptions]
-    return Picture(view(machine, intensities, tuple(dict.fromkeys(notes)), served))
+    return Picture(make_view(machine, intensities, tuple(dict.fromkeys(notes)), served))
 
 
-def _intensities(result: EnergyResult) -> dict[str, Interval]:
+def _find_intensities(result: EnergyResult) -> dict[str, Interval]:
     """Return the flops per byte of slow memory and of each level of caches, by level; empty without bytes."""
     estimate = result.estimate
     memory = None if estimate is None else estimate.figures.get("intensity")
@@ -97,7 +101,7 @@ def _intensities(result: EnergyResult) -> dict[str, Interval]:
         return {}
     levels = {
         level.name: level.served
-        for level in (by_level(estimate) if estimate.model.levels else ())
+        for level in (iterate_levels(estimate) if estimate.model.levels else ())
         if level.name != MEMORY and level.served.lower > 0
     }
     return {**{name: estimate.amounts["flops"] / served for name, served in levels.items()}, MEMORY: memory}
@@ -109,11 +113,11 @@ def greenup(machine: str | Machine, intensity: Number | float) -> Picture:
     `intensity` is W/Q. Raises ArchlineError: AL458 if the machine lacks a quantity, AL411 for an intensity that is not
     above 0.
     """
-    from archline.report.pictures.greenup import view
+    from archline.report.pictures.greenup import make_view
 
     if not 0 < intensity < 10**18:
         raise error(rules.OPTIONS_CLASH, f"an intensity must be a positive number of flop/B, not {intensity}")
-    return Picture(view(adjust_machine(machine), float(Fraction(intensity))))
+    return Picture(make_view(adjust_machine(machine), float(Fraction(intensity))))
 
 
 def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Picture:
@@ -122,26 +126,26 @@ def balance(machine: str | Machine, years: tuple[int, int] | None = None) -> Pic
     The default is the machine's year and the 15 years after it. Raises ArchlineError: AL458 for a machine without
     trends or without a quantity, AL411 for years that are not a range.
     """
-    from archline.report.pictures.balance import view
+    from archline.report.pictures.balance import make_view
 
     chosen = adjust_machine(machine)
     first, end = years or (chosen.year or 0, (chosen.year or 0) + 15)
     if not first < end <= first + 1000:
         raise error(rules.OPTIONS_CLASH, f"{first} to {end} is not a range of years", hint="such as --years 2010..2025")
-    return Picture(view(chosen, first, end))
+    return Picture(make_view(chosen, first, end))
 
 
 def save_comparison(comparison: CostComparison, path: str | Path) -> None:
     """Draw a comparison: lines over a sweep, bars at one point. Raises ArchlineError (AL413, AL417, AL418)."""
-    from archline.report.pictures.comparison import MAX_LINES, view
+    from archline.report.pictures.comparison import MAX_SERIES, make_view
 
     series = len(comparison.algorithms) * len({point.machine.name for point in comparison.points})
     if not series:
         raise error(rules.NO_PICTURE, "growth alone cannot be drawn", hint="give --machine and --at or --sweep")
-    if series > MAX_LINES:
+    if series > MAX_SERIES:
         hint = "draw fewer algorithms or machines; `--format csv` prints the numbers of all of them"
-        raise error(rules.NO_PICTURE, f"a picture shows at most {MAX_LINES} series; these are {series}", hint=hint)
-    drawn = Picture(view(comparison))
+        raise error(rules.NO_PICTURE, f"a picture shows at most {MAX_SERIES} series; these are {series}", hint=hint)
+    drawn = Picture(make_view(comparison))
     if not drawn.points:
         raise error(rules.NO_PICTURE, f"the {comparison.by} is not known at any point, so there is nothing to draw")
     drawn.save(path)

@@ -19,24 +19,24 @@ from archline.energy.caches import DEFAULT_CACHE
 from archline.energy.running import split_arguments
 from archline.execution.cache import optimal
 from archline.execution.data import generate_arguments
-from archline.execution.jit import compiled_available
+from archline.execution.jit import are_kernels_compiled
 from archline.execution.results import Trace
 from archline.execution.run import execute
 from archline.expr.intervals import EvaluationError, Number
 from archline.expr.values import evaluate_fact
 from archline.language.diagnostics import error
-from archline.numbers import point_text, readable
+from archline.numbers import format_point, format_readable
 from archline.records import record
 from archline.report.pictures import PictureView
 from archline.report.pictures.io import COLUMNS, IoCurves, IoPoint, IoRegime
 
 Ends: TypeAlias = dict[int, tuple[Number, Number]]
 """The bounds on io by lines of cache."""
-FORMATS = ("svg", "png", "pdf")
-MAX_DOUBLINGS, SOME_LINES = 200, 4
+PICTURE_FORMATS = ("svg", "png", "pdf")
+MAX_DOUBLINGS, MIN_PLOTTED_LINES = 200, 4
 MAX_WORK, MAX_PLAIN_WORK = 10**7, 10**5
 """Runs of more work are not simulated: compiled ones, and those of plain Python."""
-LARGEST = 10**300
+MAX_DRAWN_NUMBER = 10**300
 """The largest number that the axes of a picture can show."""
 
 
@@ -48,18 +48,18 @@ class Drawn:
 
     def save(self, path: str | Path) -> None:
         """Write a picture, .svg, .png or .pdf. Raises ArchlineError (AL413, AL417, AL418)."""
-        picture = self._picture(check_target(path))
+        picture = self._draw(check_target(path))
         try:
             Path(path).write_bytes(picture)
         except OSError as problem:
-            raise _not_written(path, problem.strerror or str(problem)) from None
+            raise _make_write_error(path, problem.strerror or str(problem)) from None
 
-    def _picture(self, form: str) -> bytes:
-        from archline.report.pictures.drawing import picture
+    def _draw(self, form: str) -> bytes:
+        from archline.report.pictures.drawing import render_picture
 
-        if any(isinstance(cell, int | Fraction) and cell > LARGEST for row in self.view.rows for cell in row):
+        if any(isinstance(cell, int | Fraction) and cell > MAX_DRAWN_NUMBER for row in self.view.rows for cell in row):
             raise error(rules.NO_PICTURE, "numbers above 10^300 cannot be drawn")
-        return picture(self.view, form)
+        return render_picture(self.view, form)
 
     def __repr__(self) -> str:
         return f"<{self.view.title}, {len(self.view.rows)} points>"
@@ -69,7 +69,7 @@ class Drawn:
 
     def _repr_svg_(self) -> str | None:
         try:
-            return self._picture("svg").decode()
+            return self._draw("svg").decode()
         except ImportError:
             return None
 
@@ -94,8 +94,8 @@ def check_target(path: str | Path) -> str:
     """Return the format of a picture by its path. Raises ArchlineError (AL413, AL417, AL418) if it is not possible."""
     target = Path(path)
     form = target.suffix.removeprefix(".").lower()
-    if form not in FORMATS:
-        listed = ", ".join(f".{suffix}" for suffix in FORMATS)
+    if form not in PICTURE_FORMATS:
+        listed = ", ".join(f".{suffix}" for suffix in PICTURE_FORMATS)
         raise error(rules.NO_PICTURE, f"`{path}` is not a picture file: its name must end in one of {listed}")
     try:
         import matplotlib.figure  # noqa: F401
@@ -103,13 +103,13 @@ def check_target(path: str | Path) -> str:
         hint = "install it: pip install 'archline[plots]'; `--format` prints the points without it"
         raise error(rules.NEEDS_EXTRA, "pictures need matplotlib, the extra `plots`", hint=hint) from None
     if target.is_dir():
-        raise _not_written(path, "it is a folder")
+        raise _make_write_error(path, "it is a folder")
     if not target.absolute().parent.is_dir():
-        raise _not_written(path, "there is no such folder")
+        raise _make_write_error(path, "there is no such folder")
     return form
 
 
-def _not_written(path: str | Path, reason: str) -> Exception:
+def _make_write_error(path: str | Path, reason: str) -> Exception:
     return error(rules.NOT_WRITTEN, f"cannot write the picture: {reason}", path=str(path))
 
 
@@ -126,10 +126,10 @@ def plot_io(
 
     Raises ArchlineError for wrong or missing sizes, an io that is unknown (AL414), and as a run does.
     """
-    return plotted(algorithm, merge_sizes(sizes, named) or {}, line=L, seed=seed)
+    return make_io_plot(algorithm, merge_sizes(sizes, named) or {}, line=L, seed=seed)
 
 
-def plotted(
+def make_io_plot(
     algorithm: Algorithm, at: Given, *, line: int, seed: int = 0, option: str = "", compiled: bool | None = None
 ) -> IoPlot:
     """Plot io for sizes `at`, with their places on the command line after `option`. Raises ArchlineError."""
@@ -142,40 +142,40 @@ def plotted(
     cost = report.costs["io"]
     if cost.upper is None:
         raise error(rules.NEEDS_BOUND, f"the io of `{report.name}` is unknown: {cost.reason}")
-    return IoPlot(_view(algorithm, report, cost, point, line, seed, compiled))
+    return IoPlot(_make_curves(algorithm, report, cost, point, line, seed, compiled))
 
 
-def _view(
+def _make_curves(
     algorithm: Algorithm, report: CostReport, cost: Cost, point: Point, line: int, seed: int, compiled: bool | None
 ) -> IoCurves:
-    starts = [start for regime in cost.by_cache if (start := _start(regime, point, line)) is not None]
-    bounds = _Bounds(report, cost, point, line)
-    ends = bounds.at_all([start.lines for start in starts])
+    starts = [start for regime in cost.by_cache if (start := _find_start(regime, point, line)) is not None]
+    bounds = _IoBounds(report, cost, point, line)
+    ends = bounds.evaluate_all([start.lines for start in starts])
     if not ends:
         raise error(rules.FACT_FAILS, "no Z satisfies the facts at these sizes")
-    skipped = _too_long(report, point, compiled)
+    skipped = _explain_skipped_run(report, point, compiled)
     runs: dict[int, int] = {}
     if skipped is None:
-        trace = _trace(algorithm, point, line, seed, compiled)
+        trace = _trace_run(algorithm, point, line, seed, compiled)
         runs = {lines: optimal(trace.lines, lines).io for lines in ends}
     points = tuple(IoPoint(lines * line, ends[lines][0], runs.get(lines), ends[lines][1]) for lines in sorted(ends))
     data = f"the data was generated (seed {seed})"
     return IoCurves(
-        title=f"io of {report.name} at {point_text({**point, 'L': line})}",
+        title=f"io of {report.name} at {format_point({**point, 'L': line})}",
         notes=(f"simulated under optimal replacement; {data}" if skipped is None else skipped,),
         columns=COLUMNS,
         rows=points,
         algorithm=report.name,
         at=point,
         line=line,
-        regimes=tuple(_regimes(report, starts, line, max(ends))),
+        regimes=tuple(_iterate_regimes(report, starts, line, max(ends))),
         data=data,
         skipped=skipped,
     )
 
 
 @record(eq=False)
-class _Bounds:
+class _IoBounds:
     """The derived bounds on io at sizes, by lines of cache."""
 
     report: CostReport
@@ -183,37 +183,37 @@ class _Bounds:
     point: Point
     line: int
 
-    def at_all(self, marks: list[int]) -> Ends:
+    def evaluate_all(self, marks: list[int]) -> Ends:
         """Return the bounds for caches of 1 line up to where they are constant, and near the numbers of lines `marks`.
 
         Caches that the facts exclude are left out.
         """
-        settled = self._at(2**MAX_DOUBLINGS)
+        settled = self._evaluate(2**MAX_DOUBLINGS)
         result: Ends = {}
         for power in range(MAX_DOUBLINGS):
-            result[2**power] = self._at(2**power)
+            result[2**power] = self._evaluate(2**power)
             if result[2**power] == settled:
                 break
         between = (quarters * lines // 4 for lines in list(result) for quarters in (5, 6, 7))
         # A point at one line less than a regime needs shows the step.
         near = (lines - less for lines in marks for less in (0, 1))
-        last = max(SOME_LINES, 3 * max(result) // 2)
-        for lines in {*between, *near, *range(1, SOME_LINES + 1)}:
+        last = max(MIN_PLOTTED_LINES, 3 * max(result) // 2)
+        for lines in {*between, *near, *range(1, MIN_PLOTTED_LINES + 1)}:
             if 0 < lines <= last:
-                result[lines] = self._at(lines)
-        return {lines: ends for lines, ends in result.items() if self._allowed(lines)}
+                result[lines] = self._evaluate(lines)
+        return {lines: ends for lines, ends in result.items() if self._is_allowed(lines)}
 
-    def _at(self, lines: int) -> tuple[Number, Number]:
+    def _evaluate(self, lines: int) -> tuple[Number, Number]:
         try:
-            return enclose_cost(self.cost, self._with(lines)).ends
+            return enclose_cost(self.cost, self._make_point(lines)).ends
         except EvaluationError as problem:
             raise error(rules.NO_VALUE, f"the io of `{self.report.name}`: {problem}") from None
 
-    def _with(self, lines: int) -> Point:
+    def _make_point(self, lines: int) -> Point:
         return {**self.point, "Z": lines * self.line, "L": self.line}
 
-    def _allowed(self, lines: int) -> bool:
-        whole = {name: value for name, value in self._with(lines).items() if isinstance(value, int)}
+    def _is_allowed(self, lines: int) -> bool:
+        whole = {name: value for name, value in self._make_point(lines).items() if isinstance(value, int)}
         return all(evaluate_fact(fact, whole) is not False for fact in self.report.where)
 
 
@@ -226,7 +226,7 @@ class _Start:
     regime: Bound
 
 
-def _start(regime: Bound, point: Point, line: int) -> _Start | None:
+def _find_start(regime: Bound, point: Point, line: int) -> _Start | None:
     """Find the start of a regime at a point; None if its condition or its bound has no value."""
     try:
         # Every condition is that Z - L*lines is at least 0.
@@ -237,7 +237,7 @@ def _start(regime: Bound, point: Point, line: int) -> _Start | None:
         return None
 
 
-def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
+def _iterate_regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> Iterator[IoRegime]:
     """Yield the regimes, by increasing lines of cache, whose bound is less than those of the regimes before."""
     least: Number | None = None
     for start in sorted(starts, key=lambda start: (start.lines, start.bound)):
@@ -246,9 +246,9 @@ def _regimes(report: CostReport, starts: list[_Start], line: int, last: int) -> 
             yield IoRegime(start.lines * line, start.regime.where.when, report.write(start.regime.value))
 
 
-def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | None:
+def _explain_skipped_run(report: CostReport, point: Point, compiled: bool | None) -> str | None:
     """Return the reason why the run at a point is not simulated; None if it is short enough."""
-    limit = MAX_WORK if compiled is not False and compiled_available() else MAX_PLAIN_WORK
+    limit = MAX_WORK if compiled is not False and are_kernels_compiled() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     if cost.upper is None:
         return f"not simulated: the work of a run is unknown, {cost.reason}"
@@ -257,11 +257,11 @@ def _too_long(report: CostReport, point: Point, compiled: bool | None) -> str | 
     except EvaluationError as problem:
         return f"not simulated: the work of a run is unknown, {problem}"
     if work > limit:
-        return f"not simulated: a run takes up to {readable(ceil(work))} work, above {limit}"
+        return f"not simulated: a run takes up to {format_readable(ceil(work))} work, above {limit}"
     return None
 
 
-def _trace(algorithm: Algorithm, point: Point, line: int, seed: int, compiled: bool | None) -> Trace:
+def _trace_run(algorithm: Algorithm, point: Point, line: int, seed: int, compiled: bool | None) -> Trace:
     sizes, symbols = split_arguments(algorithm, point)
     module, node = algorithm.executed
     arguments = generate_arguments(module, node, sizes, seed)

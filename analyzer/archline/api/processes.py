@@ -27,7 +27,7 @@ Refused = tuple[Diagnostic, ...]
 """The diagnostics of a task that raised an ArchlineError."""
 
 
-def kept(
+def find_or_compute(
     asked: Callable[[T], object],
     work: Callable[[T], R],
     tasks: Sequence[T],
@@ -46,19 +46,19 @@ def kept(
             if key is not None and (entry := result_cache.find(key)) is not None:
                 outcomes[task] = read(entry)
     left = [(task, key) for task, key in keys.items() if task not in outcomes]
-    answers = results(partial(_worked, work), left, jobs)
+    answers = map_in_processes(partial(_compute_and_store, work), left, jobs)
     outcomes |= {task: answer for (task, _), answer in zip(left, answers, strict=True)}
     return [outcomes[task] for task in tasks]
 
 
-def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
+def _compute_and_store(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
     """Compute the result of a task, and store it under its key; return diagnostics for an exception."""
     task, key = asked
     try:
         with record_reads() as read:
             result = work(task)
         if key is not None and not getattr(result, "errors", ()):
-            result_cache.store(key, read, _data(result))
+            result_cache.store(key, read, _convert_records(result))
         return result
     except ArchlineError as problem:
         return tuple(problem.diagnostics)
@@ -68,18 +68,18 @@ def _worked(work: Callable[[T], R], asked: tuple[T, object]) -> R | Refused:
         set_time_limit(0)
 
 
-def _data(value: Any) -> Any:
+def _convert_records(value: Any) -> Any:
     if isinstance(value, list):
-        return [_data(item) for item in value]
+        return [_convert_records(item) for item in value]
     return asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
 
 
-def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:
+def map_in_processes(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None) -> list[R]:
     """Return the result of `work` for each task, in order, by `jobs` processes (None: one per processor).
 
     Each task is given to the next idle process. All processes end if this one does.
     """
-    jobs = min(jobs or _processors(), len(tasks))
+    jobs = min(jobs or _count_processors(), len(tasks))
     if jobs <= 1:
         return [work(task) for task in tasks]
     # Imported before processes are forked, which then need not import it again.
@@ -96,7 +96,7 @@ def results(work: Callable[[T], R], tasks: Sequence[T], jobs: int | None = None)
         pool.shutdown(cancel_futures=True)
 
 
-def _processors() -> int:
+def _count_processors() -> int:
     """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -104,10 +104,10 @@ def _processors() -> int:
 def _end_with_parent() -> None:
     """Let this process end at an interrupt, and when its parent ends."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    Thread(target=_wait, daemon=True).start()
+    Thread(target=_wait_for_parent, daemon=True).start()
 
 
-def _wait() -> None:
+def _wait_for_parent() -> None:
     parent = parent_process()
     if parent is not None:
         parent.join()

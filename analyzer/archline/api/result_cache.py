@@ -22,17 +22,17 @@ from typing import Any
 from archline import __version__
 from archline.algebra.effort import Clock
 from archline.algebra.lp import failures
-from archline.language.source import Read, current_text, is_path, record_reads
-from archline.resources import PACKAGE, cache_folder, resource
+from archline.language.source import Read, is_path, read_current_text, record_reads
+from archline.resources import PACKAGE, find_cache_folder, find_resource
 
-FORMAT = 4
+ENTRY_FORMAT = 4
 """The number of the format of entries, to be increased when the format changes."""
 MAX_ENTRIES = 2_000
-SHIPPED = ("grammar", "bounds", "papers", "machines", "stdlib")
+SHIPPED_FOLDERS = ("grammar", "bounds", "papers", "machines", "stdlib")
 """Folders that results depend on; a new file in one of the last two may take precedence over an existing one."""
 
 
-def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, int]]) -> tuple[str, int]:
+def find_or_make(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, int]]) -> tuple[str, int]:
     """Return the cached text and exit code for a question about targets, if still valid; else make and store them."""
     question = asked, [(target, is_path(target.partition("::")[0])) for target in targets]
     entry = find(question)
@@ -49,11 +49,13 @@ def kept(asked: object, targets: Iterable[str], make: Callable[[], tuple[str, in
 def find(asked: object) -> Any:
     """Return the stored answer to a question, as JSON data, if it is still valid; else None."""
     try:
-        digest, _, text = _place(asked).read_text(encoding="utf-8").partition("\n")
-        if digest != _digest(text):
+        digest, _, text = _find_entry_file(asked).read_text(encoding="utf-8").partition("\n")
+        if digest != _compute_digest(text):
             return None
         entry = json.loads(text)
-        return None if any(_current(path) != then for path, then in entry["read"].items()) else entry["found"]
+        return (
+            None if any(_compute_file_digest(path) != then for path, then in entry["read"].items()) else entry["found"]
+        )
     except (OSError, RuntimeError, ValueError, LookupError, TypeError, AttributeError):
         return None
 
@@ -65,42 +67,44 @@ def store(asked: object, read: Read, found: object) -> None:
     """
     if failures or Clock.late:
         return
-    digests = {str(path): None if text is None else _digest(text) for path, text in read.items()}
+    digests = {str(path): None if text is None else _compute_digest(text) for path, text in read.items()}
     text = json.dumps({"read": digests, "found": found})
     with suppress(OSError, RuntimeError):
-        file = _place(asked)
+        file = _find_entry_file(asked)
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with NamedTemporaryFile("w", encoding="utf-8", dir=file.parent, delete=False) as stream:
-            stream.write(f"{_digest(text)}\n{text}")
+            stream.write(f"{_compute_digest(text)}\n{text}")
         os.replace(stream.name, file)
         _forget_oldest(file.parent)
 
 
-def _digest(text: str) -> str:
+def _compute_digest(text: str) -> str:
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _current(path: str) -> str | None:
+def _compute_file_digest(path: str) -> str | None:
     """Return the digest of the current text of a file; None if it cannot be read."""
-    text = current_text(Path(path))
-    return None if text is None else _digest(text)
+    text = read_current_text(Path(path))
+    return None if text is None else _compute_digest(text)
 
 
-def _place(asked: object) -> Path:
+def _find_entry_file(asked: object) -> Path:
     """Return the path of an entry's file. Raises RuntimeError or OSError without a cache folder or a current folder."""
-    name = _digest(repr((FORMAT, __version__, sys.version_info[:3], _program(), os.getcwd(), asked)))
-    return cache_folder() / "results" / f"{name}.json"
+    name = _compute_digest(
+        repr((ENTRY_FORMAT, __version__, sys.version_info[:3], _compute_program_digest(), os.getcwd(), asked))
+    )
+    return find_cache_folder() / "results" / f"{name}.json"
 
 
 @cache
-def _program() -> str:
+def _compute_program_digest() -> str:
     """Return a digest of the files of this program and the solvers, which may change without a new version."""
     solver = find_spec("flint")
     site = os.stat(Path(solver.origin).parents[1]).st_mtime_ns if solver and solver.origin else 0
-    return _digest(repr((site, sorted(_states((PACKAGE, *map(resource, SHIPPED)))))))
+    return _compute_digest(repr((site, sorted(_iterate_file_states((PACKAGE, *map(find_resource, SHIPPED_FOLDERS)))))))
 
 
-def _states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
+def _iterate_file_states(folders: Iterable[Path]) -> Iterable[tuple[str, int, int]]:
     """Yield path, size and time of change of each file below some folders."""
     for folder in folders:
         for root, _, names in os.walk(folder):

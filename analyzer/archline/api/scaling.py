@@ -12,7 +12,7 @@ from archline.costs.sizes import merge_sizes
 from archline.energy.caches import Settings
 from archline.energy.machine_files import adjust_machine
 from archline.energy.machines import Machine
-from archline.energy.scaling import FACTOR, ScaleStep, Scaling
+from archline.energy.scaling import PERFECT_FACTOR, ScaleStep, Scaling
 from archline.energy.strong_scaling import derive_scaling
 from archline.energy.subjects import make_subject
 from archline.expr.intervals import Number
@@ -34,11 +34,11 @@ class Scaled:
     @property
     def document(self) -> dict[str, Any]:
         """The document that `--format json` prints."""
-        parsed: dict[str, Any] = loads(report.json_text(self.scaling))
+        parsed: dict[str, Any] = loads(report.render_json(self.scaling))
         return parsed
 
     def __str__(self) -> str:
-        return report.text(self.scaling, terminal_width())
+        return report.render_scaling(self.scaling, terminal_width())
 
 
 def scale(
@@ -48,7 +48,7 @@ def scale(
     vary: str | Sequence[str],
     at: Mapping[str, Number] | str | None = None,
     model: str | None = None,
-    factor: Fraction = FACTOR,
+    factor: Fraction = PERFECT_FACTOR,
     where: str | None = None,
     parameters: Mapping[str, str | float] | None = None,
     measured: bool = False,

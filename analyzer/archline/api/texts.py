@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from archline.costs import rules
-from archline.expr.tree import Source, structural_key
+from archline.expr.tree import Source, make_structural_key
 from archline.language import name_rules, syntax_rules
-from archline.language.diagnostics import Rule, did_you_mean, error, known_rules
-from archline.language.loader import stdlib_modules
+from archline.language.diagnostics import Rule, error, list_rules, suggest_closest
+from archline.language.loader import list_stdlib_modules
 from archline.language.parser import parse_headers, parse_program
 from archline.language.printer import format_program
 from archline.language.source import is_path, read_source
 from archline.lazy_modules import load_module
 from archline.report.library import LibraryEntry
-from archline.resources import resource
+from archline.resources import find_resource
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 _DEFINITION = re.compile(r"^[A-Z_]+ = Rule\(", re.MULTILINE)
@@ -28,7 +28,7 @@ def all_rules() -> dict[str, Rule]:
     for file in sorted(_PACKAGE.rglob("*.py")):
         if _DEFINITION.search(file.read_text(encoding="utf-8")):
             load_module(".".join(("archline", *file.relative_to(_PACKAGE).with_suffix("").parts)))
-    return known_rules()
+    return list_rules()
 
 
 def explain(code: str) -> str:
@@ -36,7 +36,7 @@ def explain(code: str) -> str:
     rules_by_code = all_rules()
     rule = rules_by_code.get(code.strip().upper())
     if rule is None:
-        hint = did_you_mean(code.strip().upper(), rules_by_code) or "`archline explain` lists all codes"
+        hint = suggest_closest(code.strip().upper(), rules_by_code) or "`archline explain` lists all codes"
         raise error(rules.UNKNOWN_CODE, f"there is no rule `{code[:40]}`", hint=hint)
     return rule.documentation
 
@@ -58,60 +58,60 @@ def format_source(source: Source) -> str:
     program = parse_program(source)
     formatted = format_program(program)
     again = parse_program(Source(source.path, formatted))
-    if structural_key(again.items) != structural_key(program.items) or _texts(again.comments) != _texts(
-        program.comments
-    ):
+    if make_structural_key(again.items) != make_structural_key(program.items) or _list_comment_texts(
+        again.comments
+    ) != _list_comment_texts(program.comments):
         raise FormatError(f"formatting would change the meaning of {source.path}; the file was left unchanged")
     return formatted
 
 
-def _texts(comments: tuple[object, ...]) -> list[str]:
+def _list_comment_texts(comments: tuple[object, ...]) -> list[str]:
     return [getattr(comment, "text", "") for comment in comments]
 
 
-def listed(targets: Sequence[str]) -> list[LibraryEntry]:
+def list_library_entries(targets: Sequence[str]) -> list[LibraryEntry]:
     """List the algorithms that targets name; without targets those of the library. Raises ArchlineError.
 
     A target is a family (`dense`) or module (`dense.lu`) of the library, a file or a folder; with `::name` only the
     algorithms of that name are listed.
     """
     if not targets:
-        return [entry for module in stdlib_modules() for entry in _of_module(module)]
-    return [entry for target in targets for entry in _named(target)]
+        return [entry for module in list_stdlib_modules() for entry in _iterate_module_entries(module)]
+    return [entry for target in targets for entry in _select_entries(target)]
 
 
-def _named(target: str) -> list[LibraryEntry]:
+def _select_entries(target: str) -> list[LibraryEntry]:
     place, separator, name = target.partition("::")
-    entries = list(_of_place(place))
+    entries = list(_iterate_entries(place))
     if not separator:
         return entries
     chosen = [entry for entry in entries if entry.name == name]
     if not chosen:
-        hint = did_you_mean(name, [entry.name for entry in entries])
+        hint = suggest_closest(name, [entry.name for entry in entries])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
     return chosen
 
 
-def _of_place(place: str) -> Iterator[LibraryEntry]:
+def _iterate_entries(place: str) -> Iterator[LibraryEntry]:
     path = Path(place)
     if is_path(place):
         for file in sorted(path.rglob("*.algo")) if path.is_dir() else [path]:
-            yield from _of_file(str(file), file)
+            yield from _iterate_file_entries(str(file), file)
         return
-    modules = stdlib_modules()
+    modules = list_stdlib_modules()
     selected = [module for module in modules if module == place or module.startswith(f"{place}.")]
     if not selected:
         families = sorted({module.partition(".")[0] for module in modules})
-        hint = did_you_mean(place, [*families, *modules]) or f"the library's families are {', '.join(families)}"
+        hint = suggest_closest(place, [*families, *modules]) or f"the library's families are {', '.join(families)}"
         message = f"there is no file, folder, family or module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=hint)
     for module in selected:
-        yield from _of_module(module)
+        yield from _iterate_module_entries(module)
 
 
-def _of_module(module: str) -> Iterator[LibraryEntry]:
-    return _of_file(module, resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo"))
+def _iterate_module_entries(module: str) -> Iterator[LibraryEntry]:
+    return _iterate_file_entries(module, find_resource("stdlib").joinpath(*module.split(".")).with_suffix(".algo"))
 
 
-def _of_file(module: str, file: Path) -> Iterator[LibraryEntry]:
+def _iterate_file_entries(module: str, file: Path) -> Iterator[LibraryEntry]:
     return (LibraryEntry(module, algorithm) for algorithm in parse_headers(read_source(file)))

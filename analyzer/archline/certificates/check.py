@@ -13,18 +13,18 @@ from typing import Any, TypeAlias
 
 from archline.certificates import forms as fm
 from archline.certificates import terms as t
-from archline.certificates.bounds import Bounds
+from archline.certificates.bounds import BoundDeriver
 from archline.certificates.constants import (
     Number,
     RejectedError,
     log2,
     make_rational,
-    power,
-    read,
+    raise_to_power,
+    read_constant,
     require,
     track_place,
 )
-from archline.certificates.counterexamples import Counterexample
+from archline.certificates.counterexamples import CounterexampleChecker
 from archline.certificates.forms import Clause, Form, Monomial
 from archline.certificates.terms import Comparison, Facts
 from archline.language import syntax as s
@@ -32,19 +32,19 @@ from archline.language.diagnostics import ArchlineError
 from archline.language.parser import parse_expression
 from archline.records import record
 
-_ONE, _LOG3 = make_rational(1), log2(make_rational(3))
+_ONE, _LOG2_OF_3 = make_rational(1), log2(make_rational(3))
 _TWO, _SMALL_POWERS = make_rational(2), range(1, 20)
-_NOTHING = t.Term()
+_UNIT_TERM = t.Term()
 
 
-class Differences:
+class DifferenceChecker:
     """The DIFFERENCES of a certificate; each is checked when it is first used."""
 
     def __init__(self, data: Sequence[Data], facts: Facts, cache: bool) -> None:
         self._data, self._facts, self._cache = data, facts, cache
         self._sums = [t.expand(parse_expression(entry["of"])) for entry in data]
         self._shown: dict[int, list[t.Term] | None] = {}
-        self.bounds = Bounds(self.remaining)
+        self.bounds = BoundDeriver(self.remaining)
 
     def check_all(self) -> None:
         """Check all differences, including ones that no proof used."""
@@ -59,14 +59,14 @@ class Differences:
         if index not in self._shown:
             self._shown[index] = None
             with track_place("differences", index):
-                self._shown[index] = self._check(self._data[index], self._sums[index])
+                self._shown[index] = self._check_difference(self._data[index], self._sums[index])
         return self._shown[index]
 
-    def _check(self, data: Data, terms: t.Sum) -> list[t.Term]:
+    def _check_difference(self, data: Data, terms: t.Sum) -> list[t.Term]:
         self.bounds.require_defined(parse_expression(data["of"]))
         for term in terms:
             self.bounds.require_nonnegative(term)
-        keeps = [t.read(entry) for entry in data["keeps"]]
+        keeps = [t.read_term(entry) for entry in data["keeps"]]
         require(all(term in terms and terms[term].sign > 0 for term in keeps), "a term in `keeps` is not positive")
         if "least" in data:
             self._check_shift(data, terms, keeps)
@@ -85,13 +85,19 @@ class Differences:
 
     def _check_shift(self, data: Data, terms: t.Sum, keeps: Sequence[t.Term]) -> None:
         """Check the sum less a share of `keeps`: with factors as minimum plus excess, no coefficient is negative."""
-        share = read(data["share"])
+        share = read_constant(data["share"])
         require(share.sign > 0 or not keeps, "the share is not positive")
         minima: dict[t.Factor, Number] = {}
         for index, bound in enumerate(data["least"]):
             with track_place("least", index):
-                small, large, factor = t.read(bound["small"]), t.read(bound["large"]), read(bound["factor"])
-                require(factor.sign > 0 and small == _NOTHING and large.alone is not None, "not a minimum of a factor")
+                small, large, factor = (
+                    t.read_term(bound["small"]),
+                    t.read_term(bound["large"]),
+                    read_constant(bound["factor"]),
+                )
+                require(
+                    factor.sign > 0 and small == _UNIT_TERM and large.alone is not None, "not a minimum of a factor"
+                )
                 require(
                     self._is_valid_rule(small, large, factor, bound["because"]),
                     "its rule does not prove the minimum",
@@ -106,8 +112,8 @@ class Differences:
 
     def _check_cover(self, data: Data, rest: t.Sum, terms: t.Sum) -> None:
         """Check amount*term <= factor*amount*into, by which the positive term `into` covers the negative one `term`."""
-        term, into = t.read(data["term"]), t.read(data["into"])
-        amount, factor = read(data["amount"]), read(data["factor"])
+        term, into = t.read_term(data["term"]), t.read_term(data["into"])
+        amount, factor = read_constant(data["amount"]), read_constant(data["factor"])
         require(amount.sign > 0 and factor.sign > 0, "an amount is not positive")
         require(term in terms and terms[term].sign < 0, "the covered term is not a negative term of the sum")
         require(into in terms and terms[into].sign > 0, "the covering term is not a positive term of the sum")
@@ -124,8 +130,8 @@ class Differences:
 
     def _check_use(self, data: Data, covered: t.Term) -> tuple[t.Term, Number, Number]:
         """Check an inequality small <= factor*large; return small/large, the power to raise it to, and log2(factor)."""
-        small, large = t.read(data["small"]), t.read(data["large"])
-        factor, times = read(data["factor"]), read(data["times"])
+        small, large = t.read_term(data["small"]), t.read_term(data["large"])
+        factor, times = read_constant(data["factor"]), read_constant(data["times"])
         require(times.sign >= 0 and factor.sign > 0, "a multiplier is negative")
         for term in (small, large):
             self.bounds.require_nonnegative(term)
@@ -139,31 +145,33 @@ class Differences:
 
     def _is_valid_rule(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
         """Test whether the rule in `because` proves small <= factor*large."""
-        is_one, of, above = small == _NOTHING, small.alone, large.alone
+        is_one, of, above = small == _UNIT_TERM, small.alone, large.alone
         match because["rule"], of, above:
             case "size", _, s.Name():
                 return is_one and factor >= _ONE
             case "log", _, s.Call(function="log2", arguments=(inner,)):
                 return is_one and factor >= _ONE and self.bounds.nonnegative(inner)
             case "log of size", _, s.Call(function="log2", arguments=(s.Name(),)):
-                return is_one and factor * _LOG3 >= _ONE
+                return is_one and factor * _LOG2_OF_3 >= _ONE
             case "exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-                return is_one and any(power(_TWO, low) * factor >= _ONE for low in self._iterate_minima(name, because))
+                return is_one and any(
+                    raise_to_power(_TWO, low) * factor >= _ONE for low in self._iterate_minima(name, because)
+                )
             case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
                 by = small.power_of(name)
                 return by in _SMALL_POWERS and factor >= make_rational((Fraction(27, 50) * by) ** int(by))
             case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=above_name):
-                return name == above_name and factor >= _LOG3
+                return name == above_name and factor >= _LOG2_OF_3
             case "least", _, s.Call():
-                return is_one and factor >= _ONE and self._at_least_one(above)
+                return is_one and factor >= _ONE and self._is_at_least_one(above)
             case "cache", s.Name(id="L"), s.Name(id="Z"):
                 return self._cache and factor >= _ONE
             case "fact", _, _:
                 return any(self._is_implied_by_fact(x, small, large, factor) for x in self.comparisons(because["fact"]))
             case ("min" | "floor" | "remainder") as rule, s.Call() | s.Binary(), _:
-                return any(c <= factor for c in self._list_coefficients(rule, of, large))
+                return any(c <= factor for c in self._find_argument_coefficients(rule, of, large))
             case ("max" | "ceil") as rule, _, s.Call():
-                return any(c * factor >= _ONE for c in self._list_coefficients(rule, above, small))
+                return any(c * factor >= _ONE for c in self._find_argument_coefficients(rule, above, small))
             case _:
                 return False
 
@@ -172,10 +180,10 @@ class Differences:
         yield _ONE
         for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
             single = t.find_single_term(comparison.large)
-            if single is not None and single[0] == t.read({name: "1"}) and _NOTHING in comparison.small:
-                yield comparison.small[_NOTHING] / single[1]
+            if single is not None and single[0] == t.read_term({name: "1"}) and _UNIT_TERM in comparison.small:
+                yield comparison.small[_UNIT_TERM] / single[1]
 
-    def _list_coefficients(self, rule: str, call: s.Expr, term: t.Term) -> list[Number]:
+    def _find_argument_coefficients(self, rule: str, call: s.Expr, term: t.Term) -> list[Number]:
         """Return the positive coefficients c of all arguments c*term of a function `call`."""
         match rule, call:
             case (("min" | "max" | "floor" | "ceil"), s.Call(function=function, arguments=parts)) if function == rule:
@@ -189,16 +197,16 @@ class Differences:
         singles = [t.find_single_term(t.expand(argument)) for argument in arguments]
         return [single[1] for single in singles if single is not None and single[0] == term and single[1].sign > 0]
 
-    def _at_least_one(self, expr: s.Expr) -> bool:
+    def _is_at_least_one(self, expr: s.Expr) -> bool:
         match expr:
             case s.Name():
                 return True
             case s.Call(function="log2", arguments=(inner,)):
                 return self.bounds.nonnegative(inner)
             case s.Call(function="min", arguments=parts):
-                return all(map(self._at_least_one, parts))
+                return all(map(self._is_at_least_one, parts))
             case s.Call(function="max", arguments=parts):
-                return any(map(self._at_least_one, parts))
+                return any(map(self._is_at_least_one, parts))
             case s.Call(function="ceil", arguments=(inner,)):
                 return self.bounds.lower(inner) is not None
             case _:
@@ -206,7 +214,7 @@ class Differences:
         single = t.find_single_term(t.expand(expr))
         if single is None or single[0].alone is expr:
             return False
-        return single[1] >= _ONE and all(by.sign > 0 and self._at_least_one(x.expr) for x, by in single[0].powers)
+        return single[1] >= _ONE and all(by.sign > 0 and self._is_at_least_one(x.expr) for x, by in single[0].powers)
 
     def comparisons(self, index: object) -> list[Comparison]:
         """Return the comparisons of a fact whose required parts are positive. Raises RejectedError."""
@@ -231,10 +239,10 @@ Inequality: TypeAlias = tuple[Monomial, Monomial]
 _ZERO, _INVERSE = make_rational(0), make_rational(-1)
 
 
-class Proofs:
+class ProofChecker:
     """Checks the proofs of one certificate."""
 
-    def __init__(self, differences: Differences, cache: bool) -> None:
+    def __init__(self, differences: DifferenceChecker, cache: bool) -> None:
         self._differences, self._cache = differences, cache
         self._facts: dict[int, list[tuple[Form, Form]]] = {}
 
@@ -265,19 +273,19 @@ class Proofs:
         for side, allowed, sign in (("left", left, _INVERSE), ("right", right, _ONE)):
             weights = _ZERO
             for entry, text in data[side]:
-                monomial, weight = fm.read_monomial(entry), read(text)
+                monomial, weight = fm.read_monomial(entry), read_constant(text)
                 require(monomial in allowed, f"a monomial on the {side} is not in the bound")
                 require(weight.sign >= 0, f"a weight on the {side} is negative")
                 weights, total = weights + weight, total * monomial ** (weight * sign)
             require((weights - _ONE).is_zero, f"the weights on the {side} do not add up to 1")
-        require((total * self._multiply_uses(data["uses"], cases)) == fm.ONE, "the inequalities do not imply the bound")
+        require((total * self._check_uses(data["uses"], cases)) == fm.ONE, "the inequalities do not imply the bound")
 
-    def _multiply_uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
+    def _check_uses(self, data: Sequence[Data], cases: tuple[Sequence[Inequality], ...]) -> Monomial:
         """Check inequalities, and return the product of small/large, each to its power: at most a constant."""
         total = fm.ONE
         for index, use in enumerate(data):
             with track_place("uses", index):
-                (small, large), times = _read_inequality(use), read(use["times"])
+                (small, large), times = _read_inequality(use), read_constant(use["times"])
                 require(times.sign >= 0, "a multiplier is negative")
                 require(self._is_valid_rule(small, large, use, cases), "its rule does not prove the inequality")
                 total *= (small * large**_INVERSE) ** times
@@ -310,7 +318,7 @@ class Proofs:
                 )
             case "log below power" | "log of bounded" | "order of logs" as rule:
                 with track_place("uses"):
-                    shown = self._multiply_uses(use["uses"], cases) ** _INVERSE
+                    shown = self._check_uses(use["uses"], cases) ** _INVERSE
                 return self._is_valid_logarithm_rule(rule, small, large, because, shown)
             case _:
                 return False
@@ -319,7 +327,7 @@ class Proofs:
         self, rule: str, small: Monomial, large: Monomial, because: Data, shown: Monomial
     ) -> bool:
         """Test whether a rule proves an inequality of logarithms; `shown` is at least a positive constant."""
-        argument, by = fm.find_log_argument(small), read(because.get("power", "0"))
+        argument, by = fm.find_log_argument(small), read_constant(because.get("power", "0"))
         if argument is None:
             return False
         match rule:
@@ -343,8 +351,8 @@ class Proofs:
 
     def _bound_comparison(self, fact: Comparison) -> list[tuple[Form, Form]]:
         bounds = self._differences.bounds
-        low = bounds.sum_lower(fact.small)
-        return [] if low is None else [(low, bounds.sum_upper(fact.large))]
+        low = bounds.bound_sum_below(fact.small)
+        return [] if low is None else [(low, bounds.bound_sum_above(fact.large))]
 
     def _check_split(self, data: Data, cases: Sequence[Sequence[Inequality]]) -> None:
         """Check that at every point the assumptions of at least one case hold, up to constants."""
@@ -375,7 +383,7 @@ def _is_size(monomial: Monomial) -> bool:
     return len(monomial.powers) == 1 and monomial == fm.make_size(monomial.powers[0][0].text)
 
 
-FORMAT = 1
+FORMAT_VERSION = 1
 
 
 @record
@@ -393,12 +401,12 @@ class Checked:
 
 def check(certificate: Mapping[str, Any]) -> Checked:
     """Check a certificate of f = O(g)."""
-    return _run_check(lambda: _check(certificate))
+    return _run_check(lambda: _check_certificate(certificate))
 
 
 def check_counterexample(f: str, g: str, facts: Sequence[str], data: Mapping[str, Any]) -> Checked:
     """Check a counterexample to f = O(g) under facts."""
-    return _run_check(lambda: Counterexample(f, g, facts).check(data))
+    return _run_check(lambda: CounterexampleChecker(f, g, facts).check(data))
 
 
 def _run_check(run: Callable[[], None]) -> Checked:
@@ -413,21 +421,21 @@ def _run_check(run: Callable[[], None]) -> Checked:
     return Checked(True)
 
 
-def _check(data: Mapping[str, Any]) -> None:
-    require(data["format"] == FORMAT, "the version of the format is unknown")
+def _check_certificate(data: Mapping[str, Any]) -> None:
+    require(data["format"] == FORMAT_VERSION, "the version of the format is unknown")
     f, g = parse_expression(data["f"]), parse_expression(data["g"])
     facts = Facts(data["facts"])
     if "multiple" in data:
         with track_place("multiple"):
-            multiple = read(data["multiple"])
+            multiple = read_constant(data["multiple"])
             require(multiple.sign > 0, "the constant is not positive")
             scaled = {term: value * multiple for term, value in t.expand(g).items()}
             require(t.expand(f) == scaled, "f is not that multiple of g")
         return
     cache = {"L", "Z"} <= s.names((f, g, *facts.facts))
-    differences = Differences(data["differences"], facts, cache)
+    differences = DifferenceChecker(data["differences"], facts, cache)
     differences.check_all()
-    proofs = Proofs(differences, cache)
+    proofs = ProofChecker(differences, cache)
     bounds = []
     for index, bound in enumerate(data["bounds"]):
         with track_place("bounds", index):

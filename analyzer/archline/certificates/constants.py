@@ -63,9 +63,11 @@ class Number:
 
     def __add__(self, other: Number) -> Number:
         if self.below == other.below:
-            return _make_quotient(_sum(self.above, other.above), self.below)
-        above = _sum(_product(self.above, other.below), _product(other.above, self.below))
-        return _make_quotient(above, _product(self.below, other.below))
+            return _make_quotient(_add_polynomials(self.above, other.above), self.below)
+        above = _add_polynomials(
+            _multiply_polynomials(self.above, other.below), _multiply_polynomials(other.above, self.below)
+        )
+        return _make_quotient(above, _multiply_polynomials(self.below, other.below))
 
     def __neg__(self) -> Number:
         return self * make_rational(-1)
@@ -74,7 +76,9 @@ class Number:
         return self + -other
 
     def __mul__(self, other: Number) -> Number:
-        return _make_quotient(_product(self.above, other.above), _product(self.below, other.below))
+        return _make_quotient(
+            _multiply_polynomials(self.above, other.above), _multiply_polynomials(self.below, other.below)
+        )
 
     def __truediv__(self, other: Number) -> Number:
         if other.sign == 0:
@@ -135,9 +139,9 @@ def evaluate_constant(expr: s.Expr) -> Number:
         case s.Unary(op="-", operand=operand):
             return -evaluate_constant(operand)
         case s.Binary(op="+" | "-" | "*" | "/" | "^" as op, left=left, right=right):
-            return _OPERATIONS[op](evaluate_constant(left), evaluate_constant(right))
+            return _BINARY_OPERATIONS[op](evaluate_constant(left), evaluate_constant(right))
         case s.Call(function="sqrt", arguments=(inner,)):
-            return power(evaluate_constant(inner), make_rational(Fraction(1, 2)))
+            return raise_to_power(evaluate_constant(inner), make_rational(Fraction(1, 2)))
         case s.Call(function="log2", arguments=(inner,)):
             return log2(evaluate_constant(inner))
         case s.Binary(op="//" | "%" as op, left=left, right=right):
@@ -151,7 +155,7 @@ def evaluate_constant(expr: s.Expr) -> Number:
 
 
 @cache
-def read(text: str) -> Number:
+def read_constant(text: str) -> Number:
     """Parse a constant of a certificate. Raises RejectedError."""
     return evaluate_constant(parse_expression(text))
 
@@ -196,11 +200,11 @@ def _apply_function(function: str, values: list[Number]) -> Number:
             return reduce(lambda a, b: b if a <= b else a, values)
 
 
-def power(base: Number, exponent: Number) -> Number:
+def raise_to_power(base: Number, exponent: Number) -> Number:
     """Return a power. Raises RejectedError for a root or an irrational power of a number that is not positive."""
     by = exponent.fraction
     if by is not None and by.denominator == 1:
-        return _whole_power(base, by.numerator)
+        return _raise_to_integer(base, by.numerator)
     if base == make_rational(1) or (base.is_zero and exponent.sign > 0):
         return base
     if base.sign <= 0:
@@ -213,7 +217,7 @@ def power(base: Number, exponent: Number) -> Number:
         for prime, times in _factor_integer(part):
             whole = times * sign * by
             floor = whole.numerator // whole.denominator
-            result *= _whole_power(make_rational(prime), floor)
+            result *= _raise_to_integer(make_rational(prime), floor)
             if whole != floor:
                 rest = (whole - floor) * whole.denominator
                 result *= _make_generator_power(("root", prime, whole.denominator), rest.numerator)
@@ -228,15 +232,15 @@ def _exponentiate_logarithms(value: Number) -> Number | None:
     for powers, by in value.above:
         match powers:
             case ():
-                result *= power(make_rational(2), make_rational(by))
+                result *= raise_to_power(make_rational(2), make_rational(by))
             case ((("log2", int(prime)), 1),):
-                result *= power(make_rational(prime), make_rational(by))
+                result *= raise_to_power(make_rational(prime), make_rational(by))
             case _:
                 return None
     return result
 
 
-def _whole_power(base: Number, exponent: int) -> Number:
+def _raise_to_integer(base: Number, exponent: int) -> Number:
     value = base.fraction
     bits = 1 if value is None else max(value.numerator.bit_length(), value.denominator.bit_length())
     if abs(exponent) * bits > _MAX_BITS or (value is None and abs(exponent) > 64):
@@ -244,19 +248,19 @@ def _whole_power(base: Number, exponent: int) -> Number:
             return base
         raise RejectedError("a power of a constant is too large")
     if exponent < 0:
-        return make_rational(1) / _whole_power(base, -exponent)
+        return make_rational(1) / _raise_to_integer(base, -exponent)
     result = make_rational(1)
     for _ in range(0 if value is not None else exponent):
         result *= base
     return result if value is None else make_rational(value**exponent)
 
 
-_OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
+_BINARY_OPERATIONS: dict[str, Callable[[Number, Number], Number]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
     "*": lambda a, b: a * b,
     "/": lambda a, b: a / b,
-    "^": power,
+    "^": raise_to_power,
 }
 
 
@@ -278,14 +282,14 @@ def _sort_terms(total: dict[Powers, Fraction]) -> Terms:
     return sorted_terms
 
 
-def _sum(a: Terms, b: Terms) -> Terms:
+def _add_polynomials(a: Terms, b: Terms) -> Terms:
     total = dict(a)
     for powers, value in b:
         total[powers] = total.get(powers, Fraction(0)) + value
     return _sort_terms(total)
 
 
-def _product(a: Terms, b: Terms) -> Terms:
+def _multiply_polynomials(a: Terms, b: Terms) -> Terms:
     total: dict[Powers, Fraction] = {}
     for left, x in a:
         for right, y in b:
@@ -314,11 +318,11 @@ def _make_quotient(above: Terms, below: Terms) -> Number:
     if len(below) == 1:
         ((powers, value),) = below
         inverse = tuple((generator, -times) for generator, times in powers)
-        return Number(_product(_product(above, ((inverse, 1 / value),)), _ONE))
+        return Number(_multiply_polynomials(_multiply_polynomials(above, ((inverse, 1 / value),)), _ONE))
     if above == below:
         return make_rational(1)
     scale: Terms = (((), 1 / below[0][1]),)
-    return Number(_product(above, scale), _product(below, scale)) if above else Number(())
+    return Number(_multiply_polynomials(above, scale), _multiply_polynomials(below, scale)) if above else Number(())
 
 
 def _enclose_terms(terms: Terms) -> arb:

@@ -22,7 +22,7 @@ from archline.numbers import arb, ctx, fmpz
 Value: TypeAlias = Fraction | arb
 Point: TypeAlias = Mapping[str, Value]
 _MAX_BITS = 300_000
-_ARITHMETIC: dict[str, Callable[[Any, Any], Value]] = {
+_ARITHMETIC_OPERATIONS: dict[str, Callable[[Any, Any], Value]] = {
     "+": operator.add,
     "-": operator.sub,
     "*": operator.mul,
@@ -67,16 +67,16 @@ def is_at_most(left: Value, right: Value) -> bool | None:
 
 def _apply_operator(op: str, left: Value, right: Value) -> Value:
     if op in ("//", "%"):
-        whole = _floor(_apply_operator("/", left, right))
+        whole = _round_down(_apply_operator("/", left, right))
         return whole if op == "//" else _apply_operator("-", left, _apply_operator("*", right, whole))
     if op == "^":
-        return _power(left, right)
+        return _raise_to_power(left, right)
     if op == "/" and is_at_most(right, Fraction(0)) is not False and is_at_most(Fraction(0), right) is not False:
         raise RejectedError("a division by zero")
-    if op not in _ARITHMETIC:
+    if op not in _ARITHMETIC_OPERATIONS:
         raise RejectedError(f"the operator `{op}` is not supported")
     a, b = (left, right) if _has_short_rationals(left, right) else (convert_to_ball(left), convert_to_ball(right))
-    return _ARITHMETIC[op](a, b)
+    return _ARITHMETIC_OPERATIONS[op](a, b)
 
 
 def _has_short_rationals(*values: Value) -> bool:
@@ -88,7 +88,7 @@ def _count_bits(value: Fraction) -> int:
     return max(value.numerator.bit_length(), value.denominator.bit_length())
 
 
-def _power(base: Value, by: Value) -> Value:
+def _raise_to_power(base: Value, by: Value) -> Value:
     if isinstance(base, Fraction) and isinstance(by, Fraction):
         if base == 0 and by <= 0:
             raise RejectedError("a power of zero")
@@ -113,13 +113,13 @@ def _find_rational_root(value: Fraction, degree: int) -> Fraction | None:
 def _apply_function(function: str, value: Value, shift: int) -> Value:
     match function:
         case "floor":
-            return _floor(value)
+            return _round_down(value)
         case "ceil":
-            return -_floor(-value)
+            return -_round_down(-value)
         case "abs":
             return _select_extreme("max", [value, -value])
         case "sqrt":
-            return _power(value, Fraction(1, 2))
+            return _raise_to_power(value, Fraction(1, 2))
         case "log2" | "log":
             shifted = _apply_operator("+", value, Fraction(shift))
             if is_at_most(shifted, Fraction(0)) is not False:
@@ -143,7 +143,7 @@ def _select_extreme(function: str, values: list[Value]) -> Value:
     return result
 
 
-def _floor(value: Value) -> Value:
+def _round_down(value: Value) -> Value:
     return Fraction(floor(value)) if isinstance(value, Fraction) else value.floor()
 
 
@@ -212,7 +212,7 @@ class _CancelledError(RejectedError):
     """The sign of f or g is undecided at a far point, as terms nearly cancel."""
 
 
-class Counterexample:
+class CounterexampleChecker:
     """The question f = O(g) under facts. Points are checked exactly, curves only at some far points."""
 
     def __init__(self, f: str, g: str, facts: Sequence[str]) -> None:
@@ -225,8 +225,8 @@ class Counterexample:
         with ctx.workprec(_PRECISION):
             if data["kind"] == "point":
                 with track_place("at"):
-                    f, g = self._values(self._read_point(data["at"]))
-                self._require_same(data, {"f": f, "g": g})
+                    f, g = self._evaluate_both(self._read_point(data["at"]))
+                self._require_close_values(data, {"f": f, "g": g})
                 require(_is_positive(f) and is_at_most(g, _ZERO) is True, "f > 0 >= g does not hold at this point")
             else:
                 self._check_curve(data)
@@ -235,23 +235,23 @@ class Counterexample:
         ratios: list[Value] = []
         for index, sample in enumerate(data["samples"]):
             with track_place("samples", index):
-                f, g = self._values(self._read_point(sample["at"]))
+                f, g = self._evaluate_both(self._read_point(sample["at"]))
                 require(_is_positive(f), "f is not positive")
                 if is_at_most(g, _ZERO) is True:
                     # This point alone is a counterexample.
-                    self._require_same(sample, {"f": f, "g": g})
+                    self._require_close_values(sample, {"f": f, "g": g})
                     return
                 ratio = convert_to_ball(f) / convert_to_ball(g)
-                self._require_same(sample, {"f": f, "g": g, "ratio": ratio})
+                self._require_close_values(sample, {"f": f, "g": g, "ratio": ratio})
                 ratios.append(ratio)
         require(_is_increasing(ratios), "f/g does not grow from sample to sample")
         with track_place("curve"):
             try:
-                self._check_along(data, _FAR_TIMES, certain=len(ratios) < 2)
+                self._check_curve_at(data, _FAR_TIMES, certain=len(ratios) < 2)
             except _CancelledError:
-                self._check_along(data, _NEAR_TIMES, certain=True)
+                self._check_curve_at(data, _NEAR_TIMES, certain=True)
 
-    def _check_along(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
+    def _check_curve_at(self, data: Data, times: Sequence[Fraction], *, certain: bool) -> None:
         """Check at `times` on the curve that f/g grows about as the claimed `ratio`, which increases, or f > 0 >= g."""
         curve = {name: parse_expression(text) for name, text in data["curve"].items()}
         growth = parse_expression(data["ratio"])
@@ -259,8 +259,8 @@ class Counterexample:
         for time in times:
             point = {name: evaluate(size, {"T": time}, shift=0) for name, size in curve.items()}
             self._require_allowed(point, certain=certain)
-            values = self._values(point)
-            signs = tuple(map(_sign, values))
+            values = self._evaluate_both(point)
+            signs = tuple(map(_find_positivity, values))
             if certain and signs == (1, 0):
                 return
             if None in signs:
@@ -292,10 +292,10 @@ class Counterexample:
         require(all(claim in allowed for claim in claims), "a size is less than 1, or Z is less than L")
         require(all(evaluate_fact(fact, point) in allowed for fact in self._facts), "a fact is false at this point")
 
-    def _values(self, point: Point) -> tuple[Value, Value]:
+    def _evaluate_both(self, point: Point) -> tuple[Value, Value]:
         return evaluate(self._f, point), evaluate(self._g, point)
 
-    def _require_same(self, data: Data, values: Mapping[str, Value]) -> None:
+    def _require_close_values(self, data: Data, values: Mapping[str, Value]) -> None:
         for name, value in values.items():
             require(_is_close(data[name], value), f"the value of {name} is not {data[name]}")
 
@@ -304,14 +304,14 @@ def _is_increasing(values: Sequence[Value]) -> bool:
     return all(is_at_most(later, earlier) is False for earlier, later in pairwise(values))
 
 
-def _sign(value: Value) -> int | None:
+def _find_positivity(value: Value) -> int | None:
     """Return 1 if the value is positive, 0 if it is not, None if that is undecided."""
     below = is_at_most(value, _ZERO)
     return None if below is None else int(not below)
 
 
 def _is_positive(value: Value) -> bool:
-    return _sign(value) == 1
+    return _find_positivity(value) == 1
 
 
 def _is_close(text: str, value: Value) -> bool:
@@ -319,11 +319,13 @@ def _is_close(text: str, value: Value) -> bool:
     if len(text) > _MAX_TEXT:
         raise RejectedError("a value is too long")
     if text.startswith("2^"):
-        return _is_positive(value) and _is_near(Fraction(text[2:]), convert_to_ball(value).log() / arb(2).log())
-    return _is_near(Fraction(text), value)
+        return _is_positive(value) and _is_close_to_number(
+            Fraction(text[2:]), convert_to_ball(value).log() / arb(2).log()
+        )
+    return _is_close_to_number(Fraction(text), value)
 
 
-def _is_near(shown: Fraction, value: Value) -> bool:
+def _is_close_to_number(shown: Fraction, value: Value) -> bool:
     gap = convert_to_ball(value) - convert_to_ball(shown)
     return (
         is_at_most(abs(gap), convert_to_ball(abs(shown) * _RELATIVE_TOLERANCE)) is True

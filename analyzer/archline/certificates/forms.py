@@ -6,7 +6,14 @@ from collections.abc import Callable, Mapping
 from functools import cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, RejectedError, evaluate_constant, make_rational, read, require
+from archline.certificates.constants import (
+    Number,
+    RejectedError,
+    evaluate_constant,
+    make_rational,
+    read_constant,
+    require,
+)
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
@@ -69,19 +76,19 @@ def make_form(monomial: Monomial) -> Form:
     return frozenset([frozenset([monomial])])
 
 
-def combine_outer(*parts: Form) -> Form:
+def take_outer_extremum(*parts: Form) -> Form:
     """Return the max of upper bounds, or the min of lower bounds."""
     return _remove_redundant({clause for part in parts for clause in part})
 
 
-def combine_inner(*parts: Form) -> Form:
+def take_inner_extremum(*parts: Form) -> Form:
     """Return the min of upper bounds, or the max of lower bounds."""
-    return reduce(lambda a, b: _combine_pairs(a, b, lambda x, y: x | y), parts)
+    return reduce(lambda a, b: _combine_clause_pairs(a, b, lambda x, y: x | y), parts)
 
 
-def multiply(a: Form, b: Form) -> Form:
+def multiply_forms(a: Form, b: Form) -> Form:
     """Return the product of two forms."""
-    return _combine_pairs(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
+    return _combine_clause_pairs(a, b, lambda x, y: frozenset(left * right for left in x for right in y))
 
 
 def raise_form(bound: Form, by: Number) -> Form:
@@ -89,7 +96,7 @@ def raise_form(bound: Form, by: Number) -> Form:
     return frozenset(frozenset(factor**by for factor in clause) for clause in bound)
 
 
-def _combine_pairs(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
+def _combine_clause_pairs(a: Form, b: Form, pair: Callable[[Clause, Clause], Clause]) -> Form:
     if sum(map(len, a)) * sum(map(len, b)) > _MAX_MONOMIALS:
         raise RejectedError("the expression has too many clauses to check")
     return _remove_redundant({pair(x, y) for x in a for y in b})
@@ -125,7 +132,7 @@ def raise_to_monomial(base: Atom | None, by: Monomial) -> Monomial:
     if base is None and _is_size(by):
         return make_exponential(str(by))
     depths = _find_depth_powers(by)
-    require(depths is not None and all(map(_is_growing, depths.values())), f"`{by}` is not known to grow")
+    require(depths is not None and all(map(_is_growing_product, depths.values())), f"`{by}` is not known to grow")
     for atom, _ in by.powers if base is None else ():
         rest = by * make_monomial(atom) ** make_rational(-1)
         if atom.of is not None and _is_size(atom.of) and rest in (atom.of, make_monomial(atom)):
@@ -153,7 +160,7 @@ def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
         return False
     (below,) = expand_log(make_monomial(small))
     sizes, ratio = _find_depth_powers(below), _find_depth_powers(large.exponent * below ** make_rational(-1))
-    if sizes and ratio and set(sizes) <= set(ratio) and all(map(_is_growing, ratio.values())):
+    if sizes and ratio and set(sizes) <= set(ratio) and all(map(_is_growing_product, ratio.values())):
         return True
     if (
         small.exponent is None
@@ -164,7 +171,7 @@ def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
     return (large.exponent * small.exponent ** make_rational(-1)).at_least_one
 
 
-def _is_growing(powers: Mapping[int, Number]) -> bool:
+def _is_growing_product(powers: Mapping[int, Number]) -> bool:
     return powers[min(powers)].sign > 0
 
 
@@ -205,15 +212,16 @@ def make_monomial(atom: Atom) -> Monomial:
     return Monomial(((atom, make_rational(1)),))
 
 
-def upper_log(bound: Form) -> Form:
+def bound_log_above(bound: Form) -> Form:
     """Return an upper bound of log2(2 + w) for an upper bound of w >= 0."""
     smallest = (
-        combine_inner(*(combine_outer(*map(make_form, expand_log(factor))) for factor in clause)) for clause in bound
+        take_inner_extremum(*(take_outer_extremum(*map(make_form, expand_log(factor))) for factor in clause))
+        for clause in bound
     )
-    return combine_outer(make_form(ONE), *smallest) if not bound else combine_outer(*smallest)
+    return take_outer_extremum(make_form(ONE), *smallest) if not bound else take_outer_extremum(*smallest)
 
 
-def lower_log(bound: Form) -> Form:
+def bound_log_below(bound: Form) -> Form:
     """Return a lower bound of log2(2 + w) for a lower bound of w."""
     return _remove_redundant({frozenset(log for factor in clause for log in expand_log(factor)) for clause in bound})
 
@@ -239,36 +247,36 @@ def _format_exponent(by: Number) -> str:
 # Reading of certificates
 def read_monomial(data: Mapping[str, str]) -> Monomial:
     """Read a MONOMIAL of a certificate. Raises RejectedError."""
-    return reduce(Monomial.__mul__, (_read_atom(text) ** read(by) for text, by in data.items()), ONE)
+    return reduce(Monomial.__mul__, (_read_atom(text) ** read_constant(by) for text, by in data.items()), ONE)
 
 
 @cache
 def _read_atom(text: str) -> Monomial:
-    return _read(parse_expression(text))
+    return _read_expression(parse_expression(text))
 
 
-def _read(expr: s.Expr) -> Monomial:
+def _read_expression(expr: s.Expr) -> Monomial:
     match expr:
         case s.Integer(value=1):
             return ONE
         case s.Name(id=name):
             return make_size(name)
         case s.Binary(op="*", left=left, right=right):
-            return _read(left) * _read(right)
+            return _read_expression(left) * _read_expression(right)
         case s.Binary(op="/", left=left, right=right):
-            return _read(left) * _read(right) ** make_rational(-1)
+            return _read_expression(left) * _read_expression(right) ** make_rational(-1)
         case s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
             return make_exponential(name)
         case s.Binary(op="^", left=s.Integer(value=2), right=right) if s.names(right):
-            return raise_to_monomial(None, _read(right))
+            return raise_to_monomial(None, _read_expression(right))
         case s.Binary(op="^", left=left, right=right) if s.names(right):
-            return raise_to_monomial(_read(left).powers[0][0], _read(right))
+            return raise_to_monomial(_read_expression(left).powers[0][0], _read_expression(right))
         case s.Call(function="sqrt", arguments=(of,)):
-            return _read(of) ** (make_rational(1) / make_rational(2))
+            return _read_expression(of) ** (make_rational(1) / make_rational(2))
         case s.Binary(op="^", left=left, right=right):
-            return _read(left) ** evaluate_constant(right)
+            return _read_expression(left) ** evaluate_constant(right)
         case s.Call(function="log2", arguments=(of,)):
-            parts = expand_log(_read(of))
+            parts = expand_log(_read_expression(of))
             if len(parts) == 1 and parts[0].powers:
                 return parts[0]
         case _:

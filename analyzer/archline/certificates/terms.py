@@ -8,14 +8,21 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from typing import TypeAlias
 
-from archline.certificates.constants import Number, RejectedError, evaluate_constant, log2, make_rational, power
-from archline.certificates.constants import read as constant_text
+from archline.certificates.constants import (
+    Number,
+    RejectedError,
+    evaluate_constant,
+    log2,
+    make_rational,
+    raise_to_power,
+)
+from archline.certificates.constants import read_constant as constant_text
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.parser import parse_expression, parse_fact_list
 from archline.records import field, record
 
-MAX_POWER, _MAX_TERMS = 12, 500
+MAX_EXPANDED_POWER, _MAX_TERMS = 12, 500
 ONE, HALF = make_rational(1), make_rational(Fraction(1, 2))
 
 
@@ -94,7 +101,7 @@ def shift_factors(term: Term, value: Number, least: Mapping[Factor, Number]) -> 
             result = multiply_sums(result, {factor_power: ONE})
             continue
         whole = by.fraction
-        if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_POWER:
+        if whole is None or whole.denominator != 1 or not 0 < whole <= MAX_EXPANDED_POWER:
             raise RejectedError("the power of a factor with a minimum is not a small natural number")
         shifted = {Term(): least[factor], Term(frozenset([(factor, ONE)])): ONE}
         result = reduce(multiply_sums, [shifted] * int(whole), result)
@@ -128,7 +135,7 @@ def expand(expr: s.Expr) -> Sum:
             return expanded
         case s.Call(function="sqrt", arguments=(inner,)):
             return _expand_power(inner, HALF)
-        case s.Call(function="abs", arguments=(inner,)) if _is_positive(expand(inner)):
+        case s.Call(function="abs", arguments=(inner,)) if _has_positive_terms(expand(inner)):
             return expand(inner)
         case _:
             return _make_single_factor(expr, _make_key(expr), ONE)
@@ -142,7 +149,7 @@ def _expand_exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
     for term, times in expand(exponent).items():
         name = term.alone
         if not term.powers:
-            coefficient = power(value, times)
+            coefficient = raise_to_power(value, times)
         elif isinstance(name, s.Name):
             two = s.Binary("^", s.Integer(2, span=name.span), name, span=name.span)
             result *= Term(frozenset([(Factor(("2^", name.id), two), ONE)])) ** (times * log2(value))
@@ -156,11 +163,11 @@ def _expand_power(base: s.Expr, by: Number) -> Sum:
     term = find_single_term(value)
     if whole is not None and whole.denominator == 1:
         if term is not None:
-            return {term[0] ** by: power(term[1], by)}
-        if 0 <= whole <= MAX_POWER:
+            return {term[0] ** by: raise_to_power(term[1], by)}
+        if 0 <= whole <= MAX_EXPANDED_POWER:
             return reduce(multiply_sums, [value] * int(whole), {Term(): ONE})
-    elif term is not None and (_is_positive(value) or (term[1] == ONE and term[0].alone is not None)):
-        return {term[0] ** by: power(term[1], by)}
+    elif term is not None and (_has_positive_terms(value) or (term[1] == ONE and term[0].alone is not None)):
+        return {term[0] ** by: raise_to_power(term[1], by)}
     return _make_single_factor(base, ("sum", frozenset(value.items())), by)
 
 
@@ -168,7 +175,7 @@ def _make_single_factor(expr: s.Expr, key: object, by: Number) -> Sum:
     return {Term(frozenset([(Factor(key, expr), by)])): ONE}
 
 
-def _is_positive(value: Sum) -> bool:
+def _has_positive_terms(value: Sum) -> bool:
     """Test whether all terms are positive multiples of products of sizes and logarithms."""
     factors = (factor.expr for term in value for factor, _ in term.powers)
     atoms = all(isinstance(x, s.Name) or (isinstance(x, s.Call) and x.function == "log2") for x in factors)
@@ -200,13 +207,13 @@ def make_quotient(expr: s.Binary) -> s.Expr:
     return s.Binary("/", expr.left, expr.right, span=expr.span)
 
 
-def read(data: Mapping[str, str]) -> Term:
+def read_term(data: Mapping[str, str]) -> Term:
     """Read a TERM of a certificate. Raises RejectedError."""
-    return reduce(Term.__mul__, (_read(text) ** constant_text(by) for text, by in data.items()), Term())
+    return reduce(Term.__mul__, (_read_factor(text) ** constant_text(by) for text, by in data.items()), Term())
 
 
 @lru_cache(maxsize=4096)
-def _read(text: str) -> Term:
+def _read_factor(text: str) -> Term:
     expr = parse_expression(text)
     value = expand(expr)
     single_term = find_single_term(value)
@@ -265,7 +272,7 @@ def _iterate_comparisons(fact: s.Fact) -> Iterator[Comparison]:
                 yield _make_comparison(right, left)
         case s.Divides(divisor=divisor, value=value):
             yield _make_comparison(divisor, value, (divisor, value))
-        case s.IsPower(value=value, base=base) if _at_least_one(base):
+        case s.IsPower(value=value, base=base) if _is_at_least_one(base):
             yield _separate_signs(add_sums(expand(value), {Term(): ONE}, -1), (value, base))
         case _:
             pass
@@ -285,5 +292,5 @@ def _separate_signs(gap: Sum, sides: tuple[s.Expr, ...], positive: tuple[s.Expr,
     )
 
 
-def _at_least_one(base: s.Expr) -> bool:
+def _is_at_least_one(base: s.Expr) -> bool:
     return isinstance(base, s.Name) or (not s.names(base) and make_rational(1) <= evaluate_constant(base))

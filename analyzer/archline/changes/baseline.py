@@ -39,10 +39,11 @@ NO_BASELINE = Rule(
     """,
 )
 
-FORMAT = 2
+BASELINE_FORMAT = 2
 """Format 1 has costs without programs."""
 HEADER = (
-    f"# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`; format {FORMAT}.\n"
+    "# Costs of algorithms, compared by `archline check --baseline`, written by `--write-baseline`; "
+    f"format {BASELINE_FORMAT}.\n"
 )
 _LATER = re.compile(r"# .*; format (?P<number>\d+)\.")
 _ENTRY = re.compile(r"(?P<key>\S.*?::\w+)\((?P<sizes>[\w, ]*)\)  (?P<cost>\w+ .*|(?P<program>\".*\"))")
@@ -63,7 +64,7 @@ class Entry:
     programs: dict[str, int] = field(default_factory=dict)
 
 
-def sort_by_cache(*costs: Cost) -> list[Bound]:
+def list_bounds_by_cache(*costs: Cost) -> list[Bound]:
     """List the bounds of costs by cache that pages show: large caches first; the last one holds in any cache."""
     shown = (bound for cost in costs for bound in cost.by_cache)
     return sorted(shown, key=lambda bound: (len(bound.where.when), bound.where.when), reverse=True)
@@ -75,7 +76,7 @@ def write_costs(costs: Costs) -> list[str]:
     for cost in costs:
         if cost.lower is None or cost.upper is None:
             continue
-        by_cache = [(bound.value, f" when {bound.where.when}") for bound in sort_by_cache(cost)]
+        by_cache = [(bound.value, f" when {bound.where.when}") for bound in list_bounds_by_cache(cost)]
         for upper, when in by_cache or [(cost.upper, "")]:
             ends = [("==", upper)] if upper == cost.lower else [(">=", cost.lower), ("<=", upper)]
             texts.append(", ".join(f"{cost.metric} {sign} {costs.text(value)}" for sign, value in ends) + when)
@@ -99,8 +100,9 @@ def read_entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[
             sizes = tuple(filter(None, match["sizes"].split(", ")))
             entry = result.setdefault(match["key"], Entry(file, sizes, number))
             (entry.programs if match["program"] else entry.costs)[match["cost"]] = number
-        elif (later := _LATER.fullmatch(line)) and int(later["number"]) > FORMAT:
-            message = f"the baseline has format {later['number']}; this version of archline reads formats 1 to {FORMAT}"
+        elif (later := _LATER.fullmatch(line)) and int(later["number"]) > BASELINE_FORMAT:
+            formats = f"this version of archline reads formats 1 to {BASELINE_FORMAT}"
+            message = f"the baseline has format {later['number']}; {formats}"
             raise error(NO_BASELINE, message, span=Span(source, number, 1, number, len(line) + 1))
         elif line.strip() and not line.startswith("#"):
             span = Span(source, number, 1, number, len(line) + 1)
@@ -110,7 +112,7 @@ def read_entries(file: str) -> tuple[dict[str, Entry], list[tuple[int, re.Match[
     return result, accepted
 
 
-def make_relative(file: str, path: str) -> str:
+def make_relative_to_file(file: str, path: str) -> str:
     """Return a path relative to the folder of a baseline."""
     return os.path.relpath(path, os.path.dirname(file) or ".").replace(os.sep, "/")
 
@@ -154,7 +156,7 @@ def read_cost(metric: str, texts: Iterable[str], scope: Scope) -> Cost:
             )
     lower, upper = bounds[0]
     cost = Cost(metric, "exact" if lower == upper else "bounded", lower, upper, bounds=tuple(by_cache))
-    general = sort_by_cache(cost)[-1:]
+    general = list_bounds_by_cache(cost)[-1:]
     return replace(cost, status="bounded", upper=general[0].value) if general else cost
 
 

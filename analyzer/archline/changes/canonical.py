@@ -20,7 +20,7 @@ from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import field, record
 
-MAX_KNOWN = 4096
+MAX_CACHED_FORMS = 4096
 ALGORITHM_PREFIX, SIZE_PREFIX, INDEX_PREFIX, OTHER_PREFIX = "f", "n", "i", "x"
 """The first letters of canonical names."""
 _NAME = re.compile(r"\b[A-Za-z_]\w*\b\(?")
@@ -79,7 +79,7 @@ def match_sizes(old: s.Algorithm, new: s.Algorithm, olds: Names, news: Names) ->
     return like, tuple(dict.fromkeys(map(" == ".join, pairs)))
 
 
-@lru_cache(maxsize=MAX_KNOWN)
+@lru_cache(maxsize=MAX_CACHED_FORMS)
 def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> Canonical:
     """Return the canonical form of an algorithm of a checked module.
 
@@ -102,22 +102,25 @@ def make_canonical(module: Module, algorithm: s.Algorithm, like: Names = ()) -> 
         sizes = {canonical_name: name for name, canonical_name in names.items()} if reached is algorithm else sizes
         remaining = [part.name for part in reached.parameters] + [axis.name for axis in reached.grid]
         names |= {name: new(OTHER_PREFIX) for name in remaining if name not in names}
-        lines += _renamed_lines(reached, {**names, **calls}, new)
-    lines += (line for extern in externs for line in _renamed_lines(extern, {}, new))
+        lines += _iterate_renamed_lines(reached, {**names, **calls}, new)
+    lines += (line for extern in externs for line in _iterate_renamed_lines(extern, {}, new))
     return Canonical("".join(f"{line}\n" for line in lines), sizes)
 
 
-def program_text(module: Module, algorithm: s.Algorithm) -> str:
+def write_program(module: Module, algorithm: s.Algorithm) -> str:
     """Write an algorithm and its callees, in their own names, as a program with the same canonical form."""
     return "".join(
-        f"{line}\n" for items in _find_reached(module, algorithm) for item in items for line in _renamed_lines(item, {})
+        f"{line}\n"
+        for items in _find_reached(module, algorithm)
+        for item in items
+        for line in _iterate_renamed_lines(item, {})
     )
 
 
 def _find_reached(module: Module, algorithm: s.Algorithm) -> tuple[tuple[s.Algorithm, ...], tuple[s.Extern, ...]]:
     """Find the algorithms and externs that a run of an algorithm may call; it is the first algorithm itself."""
     algorithms = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
-    calls = s.find(tuple(reached.body for reached in algorithms), s.Call)
+    calls = s.find_nodes(tuple(reached.body for reached in algorithms), s.Call)
     externs = dict.fromkeys(target for target in map(module.targets.get, calls) if isinstance(target, s.Extern))
     return algorithms, tuple(externs)
 
@@ -135,7 +138,7 @@ def _make_name_generator(texts: set[str]) -> NewName:
     return make_name
 
 
-def _renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
+def _iterate_renamed_lines(item: s.Item, names: Mapping[str, str], new: NewName | None = None) -> Iterator[str]:
     """Yield the lines of an item with the names replaced; with `new`, variables get new names within their blocks."""
     item = replace(item, doc=None, ensures=()) if isinstance(item, s.Algorithm) else item
     # Words that are not names in some places keep their meaning.

@@ -13,18 +13,18 @@ from archline.algebra.atoms import Floor, PositivePart
 from archline.algebra.effort import OUT_OF_TIME, Clock, LazyList, TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.analysis.bounds import Region
 from archline.analysis.cost import Cost, cost_text, enclose_count
-from archline.analysis.sampling import constants_of
+from archline.analysis.sampling import find_constants
 from archline.changes import results as r
-from archline.changes.baseline import NO_BASELINE, group_by_metric, read_cost, sort_by_cache, write_costs
+from archline.changes.baseline import NO_BASELINE, group_by_metric, list_bounds_by_cache, read_cost, write_costs
 from archline.changes.git import NO_VERSION
 from archline.changes.results import CostChange
-from archline.claims.decide import with_cost_symbols
-from archline.claims.growth_claims import growth_text
+from archline.claims.decide import add_cost_symbols
+from archline.claims.growth_claims import format_growths
 from archline.compare.claims import ClaimedAlgorithms, ClaimOfCosts
-from archline.compare.orders import NO_VALUE, OrderVerdict, decide_at_most
+from archline.compare.orders import NO_VALUE, OrderVerdict, decide_cost_order
 from archline.compare.sizes import Point, SizedCost, Sizes
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
@@ -42,13 +42,13 @@ from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, Event
-from archline.numbers import percent
+from archline.numbers import format_percent
 from archline.records import memoised, record, replace
 
 Move = tuple[str, str | None, Point | None]
 """How a cost moved: a verdict, the extent of the sizes where it applies, and a point that shows it."""
-UNMOVED = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
-FURTHER = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
+UNMOVED_VERDICTS = (r.EQUAL, r.OTHER_FORM, r.OTHER_BOUNDS, r.UNKNOWN)
+FURTHER_METRICS = {"divisions": "flops", "other_flops": "flops", "accesses": "work", "bytes": "io"}
 """Further costs that models use, each with the cost on which it depends; changes in proportion to it are not reported.
 Additions and multiplications are the remaining flops."""
 UNCHANGED: Move = r.EQUAL, None, None
@@ -56,23 +56,23 @@ BOUND_VERDICTS = {r.GREW: r.ROSE, r.SHRANK: r.FELL, r.ROSE: r.ROSE}
 COST_VERDICTS = r.GREW, r.SHRANK
 VALUE_VERDICTS = *COST_VERDICTS, r.ROSE, r.FELL
 USUAL_CACHE = {"Z": DEFAULT_CACHE.Z, "L": DEFAULT_CACHE.L}
-UNREAD = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
-GRIDS = ((64, 8), (256, 8), (16, 4))
-"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^`CACHES` lines."""
-CACHES, BLOCK = 11, 8
-"""`BLOCK` is the value of sizes that are not extents of arrays, such as sizes of blocks."""
-LARGER_CACHES = 32
+UNREADABLE_COST = "the baseline's cost differs and cannot be parsed: regenerate the baseline if the new cost is right"
+REALISTIC_EXTENTS = ((64, 8), (256, 8), (16, 4))
+"""Realistic extents of arrays and words of a line, each in caches of 2, 4, 8, ..., 2^`CACHE_DOUBLINGS` lines."""
+CACHE_DOUBLINGS, BLOCK_SIZE = 11, 8
+"""`BLOCK_SIZE` is the value of sizes that are not extents of arrays, such as sizes of blocks."""
+MAX_LARGER_CACHES = 32
 """The maximum number of cache sizes to try, each twice the one before."""
 MAX_TRIED_SIZES = 100
 """The maximum number of points, each with several caches, at which a cost is compared after its bound moved."""
 MAX_REMAINDERS = 5_000
 """The maximum number of sizes with different remainders, above each number in two forms, where the forms are compared.
 """
-NOWHERE = {
+NOT_SHOWN_REASONS = {
     r.ROSE: "a bound is higher under a condition on the cache; no sizes were found at which the whole cost is higher",
     r.FELL: "a bound is lower under a condition on the cache; no sizes were found at which the whole cost is lower",
 }
-UNSHOWN = "the counts are exact and written in other ways, and no sizes were found at which they differ"
+EXACT_NOT_SHOWN = "the counts are exact and written in other ways, and no sizes were found at which they differ"
 USUAL_SIZE = 64
 """The default size at which values are shown."""
 
@@ -87,7 +87,7 @@ class RecordedSubject(AlgorithmSubject):
     def __init__(self, algorithm: AlgorithmUnderFacts, texts: Sequence[str], latest: DerivedCosts) -> None:
         super().__init__(algorithm)
         self.texts, self.unread = group_by_metric(texts), set[str]()
-        scope = with_cost_symbols(declared_scope(algorithm.module, algorithm.node))
+        scope = add_cost_symbols(declared_scope(algorithm.module, algorithm.node))
         metrics = {metric: Cost(metric, "unknown", None, None) for metric in (*latest.metrics, *self.texts)}
         for metric, lines in self.texts.items():
             try:
@@ -123,19 +123,23 @@ def compare_versions(
         elif isinstance(old, RecordedSubject) and old.texts.get(metric) == texts.get(metric):
             changes.append(replace(equal, verdict=r.EQUAL if metric in texts else r.UNKNOWN))
         elif isinstance(old, RecordedSubject) and metric in old.unread:
-            changes.append(replace(equal, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREAD))
+            changes.append(
+                replace(equal, verdict=r.BECAME_UNKNOWN, old="; ".join(old.texts[metric]), reason=UNREADABLE_COST)
+            )
         else:
             changes += _MetricVersions(old, new, metric, tolerance, at).find_changes(equal)
     if old is not None and new is not None and not isinstance(old, RecordedSubject):
         for metric in _list_further_metrics(old, new):
-            moved = {change.verdict for change in changes if change.metric == FURTHER[metric]}.difference(UNMOVED)
+            moved = {change.verdict for change in changes if change.metric == FURTHER_METRICS[metric]}.difference(
+                UNMOVED_VERDICTS
+            )
             further = _MetricVersions(old, new, metric, tolerance, at, COST_VERDICTS if moved else VALUE_VERDICTS)
-            whole = _MetricVersions(old, new, FURTHER[metric], tolerance, at)
+            whole = _MetricVersions(old, new, FURTHER_METRICS[metric], tolerance, at)
             shown = further.find_changes(
                 CostChange(metric, r.EQUAL, _format_cost(old, metric), _format_cost(new, metric))
             )
             shown = [change for change in shown if change.verdict in further.verdicts]
-            if not all(change.verdict in moved and further.keeps_step(change, whole) for change in shown):
+            if not all(change.verdict in moved and further.is_in_step(change, whole) for change in shown):
                 changes += shown
         changes += [CostChange(r.SIZES, r.NOW_TAKES, new=", ".join(added))] if added else []
         changes += [CostChange(r.SIZES, r.NO_LONGER_TAKES, old=", ".join(removed))] if removed else []
@@ -146,11 +150,11 @@ def compare_versions(
 
 
 def _list_further_metrics(old: AlgorithmSubject, new: AlgorithmSubject) -> Iterator[str]:
-    """Yield the metrics of `FURTHER` that may have changed, because bounds of flops or the accesses differ."""
+    """Yield the metrics of `FURTHER_METRICS` that may have changed, because bounds of flops or the accesses differ."""
     kinds = (side.report.without_io.flops_by_kind.items() for side in (old, new))
     before, after = ({(kind, cost.lower, cost.upper) for kind, cost in costs} for costs in kinds)
     moved = [Event(kind, real=True) for kind, _, _ in before ^ after]
-    for metric, whole in () if old.on_grid or new.on_grid else FURTHER.items():
+    for metric, whole in () if old.on_grid or new.on_grid else FURTHER_METRICS.items():
         counts = METRICS[metric].counts
         may_move = any(map(counts, moved)) if counts else _write_accesses(old) != _write_accesses(new)
         if may_move and all(side.report.cost(whole).upper is not None for side in (old, new)):
@@ -167,13 +171,13 @@ def _write_accesses(subject: AlgorithmSubject) -> str:
 
 def _format_cost(subject: AlgorithmSubject | None, metric: str) -> str | None:
     """Format a cost of a version in one line; None if the version is missing or does not have the metric."""
-    if subject is None or metric not in (*subject.report.metrics, *FURTHER):
+    if subject is None or metric not in (*subject.report.metrics, *FURTHER_METRICS):
         return None
     cost = subject.report.cost(metric)
     if cost.upper is None:
         return "unknown"
     # The last bound by cache is the general one, and the last case of the sizes comes first.
-    general = sort_by_cache(cost)[-1:]
+    general = list_bounds_by_cache(cost)[-1:]
     shown = replace(cost, upper=general[0].value) if general else cost
     return cost_text(subject.report.costs, shown) + (f" when {general[0].where.when}" if general else "")
 
@@ -182,7 +186,7 @@ def _find_added_facts(first: AlgorithmUnderFacts, second: AlgorithmUnderFacts) -
     """Return the facts of the second algorithm, as text, that are false at some sizes that the first one allows."""
     facts, signature = second.node.where, first.signature
     sizes = Sizes.of((*signature.size_names, *signature.indices), signature.indices, first.node.where)
-    points = list(replace(sizes, constants=constants_of(*facts)).points())
+    points = list(replace(sizes, constants=find_constants(*facts)).points())
     return ", ".join(format_fact(fact) for fact in facts if any(evaluate_fact(fact, at) is False for at in points))
 
 
@@ -213,31 +217,35 @@ class _MetricVersions:
         elif new.upper is None:
             changes = [replace(plain, verdict=r.BECAME_UNKNOWN)]
         else:
-            bounds = sort_by_cache(old, new) if self.metric not in FURTHER else []
+            bounds = list_bounds_by_cache(old, new) if self.metric not in FURTHER_METRICS else []
             conditions = {bound.where.when: bound.where for bound in bounds}
             last = next(reversed(conditions), "")
-            changes = [*self._explain_moves(plain, self._moves_of_whole(), *self._whole)]
-            changes += (x for when, region in conditions.items() for x in self._in_region(plain, region, when == last))
-        changed = [change for change in changes if change.verdict not in UNMOVED]
-        changed = changed or list(self._compare_values(plain))
+            changes = [*self._iterate_explained_changes(plain, self._find_moves_of_whole_cost(), *self._whole_costs)]
+            changes += (
+                x
+                for when, region in conditions.items()
+                for x in self._iterate_changes_in_region(plain, region, when == last)
+            )
+        changed = [change for change in changes if change.verdict not in UNMOVED_VERDICTS]
+        changed = changed or list(self._iterate_value_changes(plain))
         if not changed:
             return [next((change for change in changes if change.verdict != r.EQUAL), plain)]
         # Written bounds need not show all of the derived growth.
         is_growth_known = old.exact or not isinstance(self.old, RecordedSubject)
         reports = self.old.report.including(self.metric), self.new.report.including(self.metric)
         growths = (reports[0].growths(old) if is_growth_known else ()), reports[1].growths(new)
-        growth = dict(zip(("old", "new"), map(growth_text, growths), strict=True))
+        growth = dict(zip(("old", "new"), map(format_growths, growths), strict=True))
         order = _compare_growths(*growths, (*self.old.where, *self.new.where))
         return [replace(change, growth=growth, order=order) for change in changed]
 
-    def _in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
+    def _iterate_changes_in_region(self, plain: CostChange, region: Region, last: bool) -> Iterator[CostChange]:
         """Yield the changes in a region, where a condition on the cache holds.
 
         All bounds that a version has there count. If only the older version has a bound under this very condition, only
         rises are reported, if only the newer one has, only falls. All regions have the same lower bound, which is
         compared in the last region.
         """
-        old, new, sizes = self._build_amounts(region.facts)
+        old, new, sizes = self._build_sized_costs(region.facts)
         (olds, of_old), (news, of_new) = (_find_bounds_in(amount, region.when, sizes) for amount in (old, new))
         falls = of_new and not _is_any_at_most(olds[of_old:], news[0], sizes)
         rises = of_old and not _is_any_at_most(news[of_new:], olds[0], sizes)
@@ -248,20 +256,20 @@ class _MetricVersions:
         )
         shown = replace(plain, old=before, new=after, when=region.when)
         lower = last and of_old and of_new
-        for change in self._explain_moves(
+        for change in self._iterate_explained_changes(
             shown, _find_moves(olds[0], news[0], sizes, lower), olds[0], news[0], sizes, lower
         ):
             if (rises or change.verdict not in r.RISES) and (falls or change.verdict not in r.FALLS):
                 yield change
 
-    def _moves_of_whole(self) -> list[Move]:
+    def _find_moves_of_whole_cost(self) -> list[Move]:
         """Find how the whole costs moved, by values at realistic sizes; also by proofs if no bound is by cache."""
-        old, new, sizes = self._whole
+        old, new, sizes = self._whole_costs
         proved = [] if old.cost.by_cache or new.cost.by_cache else _find_moves(old, new, sizes)
         moves = {move[0]: move for move in proved if move[0] in COST_VERDICTS}
-        for point in self._realistic:
-            left = [x for x in COST_VERDICTS if x not in moves and self._may_show(x, point)]
-            if left and (values := self._values_at(point)):
+        for point in self._realistic_points:
+            left = [x for x in COST_VERDICTS if x not in moves and self._can_show(x, point)]
+            if left and (values := self._evaluate_costs(point)):
                 shown = [x for x in left if _is_shown_by_values(x, *values, Fraction(1), False)]
                 moves |= {verdict: (verdict, r.AT_SHOWN_SIZES, point) for verdict in shown if self._has_runs(point)}
             if len(moves) == len(COST_VERDICTS):
@@ -269,9 +277,9 @@ class _MetricVersions:
         return [*moves.values()] or proved
 
     @cached_property
-    def _realistic(self) -> LazyList[Point]:
+    def _realistic_points(self) -> LazyList[Point]:
         """The points of interest, then points of `--at` and realistic ones, each in caches of few to many lines."""
-        *_, sizes = self._whole
+        *_, sizes = self._whole_costs
         if "Z" not in sizes.names:
             return LazyList(iter(()))
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
@@ -279,29 +287,29 @@ class _MetricVersions:
 
         def iterate_caches(given: Point, size: int, line: int) -> Iterator[Point]:
             line = given.get("L", line)
-            for power in range(1, CACHES + 1):
+            for power in range(1, CACHE_DOUBLINGS + 1):
                 usual = {"L": line, "Z": line << power}
-                values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK)) for x in sizes.names}
+                values = {x: given.get(x, usual.get(x, size if x in arrays else BLOCK_SIZE)) for x in sizes.names}
                 yield {name: bounds[name].nearest(value) for name, value in values.items()}
 
-        grids = [*((at, USUAL_SIZE, USUAL_CACHE["L"]) for at in self.at), *(({}, *grid) for grid in GRIDS)]
-        points = chain(*map(self._with_caches, sizes.interest), *starmap(iterate_caches, grids))
+        grids = [*((at, USUAL_SIZE, USUAL_CACHE["L"]) for at in self.at), *(({}, *grid) for grid in REALISTIC_EXTENTS)]
+        points = chain(*map(self._iterate_caches, sizes.interest), *starmap(iterate_caches, grids))
         return LazyList(filter(sizes.allowed, points))
 
-    def _compare_values(self, plain: CostChange) -> Iterator[CostChange]:
+    def _iterate_value_changes(self, plain: CostChange) -> Iterator[CostChange]:
         """Yield the change that values at points of interest show; they may differ even if the forms are equal."""
-        *whole, sizes = self._whole
+        *whole, sizes = self._whole_costs
         if not all(amount.cost.interval_at and amount.cost.status == "bounded" for amount in whole):
             return
         for verdict in self.verdicts:
             factor = 1 + self.tolerance if verdict in r.RISES else Fraction(1)
             shown = replace(plain, verdict=verdict, extent=r.AT_SHOWN_SIZES)
-            change = self._with_values(shown, sizes, None, factor, lower=True, wide=False)
+            change = self._add_values(shown, sizes, None, factor, lower=True, wide=False)
             if change.values is not None:
                 yield change
                 return
 
-    def _explain_moves(
+    def _iterate_explained_changes(
         self, shown: CostChange, moves: Sequence[Move], old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     ) -> Iterator[CostChange]:
         """Yield a change for each move of two costs, with values that show it; with `lower`, lower bounds count too."""
@@ -310,15 +318,15 @@ class _MetricVersions:
             if self.tolerance and verdict in r.RISES:
                 within = self._decide_tolerance(verdict, old, new, sizes)
                 if within.outcome == "holds":
-                    change = replace(change, tolerance=percent(self.tolerance))
+                    change = replace(change, tolerance=format_percent(self.tolerance))
                 else:
                     fails = within.outcome == "fails" and within.point is not None
                     beyond = "exceeds the tolerance of" if fails else "not proved to be within"
-                    change = replace(change, reason=f"{beyond} {percent(self.tolerance)}")
+                    change = replace(change, reason=f"{beyond} {format_percent(self.tolerance)}")
                     factor, point = (1 + self.tolerance, within.point) if fails else (factor, point)
-            yield self._with_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
+            yield self._add_values(change, sizes, point, factor, lower and old.cost.upper == new.cost.upper)
 
-    def _with_values(
+    def _add_values(
         self,
         change: CostChange,
         sizes: Sizes,
@@ -336,20 +344,22 @@ class _MetricVersions:
         asked = [trial for trial in sizes.interest if any(at.items() <= trial.items() for at in self.at)]
         usual, last = [*asked, *(trial for trial in sizes.interest if trial not in asked)], [point] if point else []
         if wide:
-            usual, last = ([*chain.from_iterable(map(self._with_caches, trials))] for trials in (usual, last))
+            usual, last = ([*chain.from_iterable(map(self._iterate_caches, trials))] for trials in (usual, last))
         # Forms must show that a bound moved, too; they are tried first, as they are evaluated faster.
         of_bound, verdict = wide and change.verdict in (r.ROSE, r.FELL), change.verdict
-        more = chain.from_iterable(map(self._with_caches, islice(sizes.points(), MAX_TRIED_SIZES))) if of_bound else ()
+        more = (
+            chain.from_iterable(map(self._iterate_caches, islice(sizes.points(), MAX_TRIED_SIZES))) if of_bound else ()
+        )
         for share in dict.fromkeys((least, Fraction(1))) if wide else (least,):
-            trials = chain(usual, self._realistic, last, more, self._at_remainders() if of_bound else ())
+            trials = chain(usual, self._realistic_points, last, more, self._iterate_remainders() if of_bound else ())
             for trial in filter(sizes.allowed, trials):
-                forms = self._values_at(trial, by_forms=True) if of_bound else None
+                forms = self._evaluate_costs(trial, by_forms=True) if of_bound else None
                 is_possible = (
                     forms and _is_shown_by_values(verdict, *forms, share, lower)
                     if of_bound
-                    else self._may_show(verdict, trial)
+                    else self._can_show(verdict, trial)
                 )
-                values = self._values_at(trial) if is_possible else None
+                values = self._evaluate_costs(trial) if is_possible else None
                 if values is not None and _is_shown_by_values(verdict, *values, share, lower) and self._has_runs(trial):
                     change = replace(change, at=_format_sizes(trial), values=_format_both(*values))
                     whole = dict(zip((r.ROSE, r.FELL), COST_VERDICTS, strict=True)).get(verdict)
@@ -359,24 +369,24 @@ class _MetricVersions:
             if change.values is not None:
                 break
         else:
-            if of_bound and all(side.cost.exact for side in self._whole[:2]):
-                change = replace(change, reason=UNSHOWN)
+            if of_bound and all(side.cost.exact for side in self._whole_costs[:2]):
+                change = replace(change, reason=EXACT_NOT_SHOWN)
             elif of_bound:
-                change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOWHERE[change.verdict])
+                change = replace(change, verdict=r.OTHER_BOUNDS, reason=NOT_SHOWN_REASONS[change.verdict])
         first = next(
-            (trial for trial in asked if self._values_at(trial) is not None and self._has_runs(trial)),
+            (trial for trial in asked if self._evaluate_costs(trial) is not None and self._has_runs(trial)),
             None,
         )
         at = change.at or {}
         if first is not None and wide and any(at.get(name) != text for name, text in _format_sizes(first).items()):
-            values = self._values_at(first)
+            values = self._evaluate_costs(first)
             assert values is not None
             change = replace(change, asked={"at": _format_sizes(first), **_format_both(*values)})
         return change
 
-    def _at_remainders(self) -> Iterator[Point]:
+    def _iterate_remainders(self) -> Iterator[Point]:
         """Yield points above each number that a size is compared with, one for each remainder by divisors in forms."""
-        *sides, sizes = self._whole
+        *sides, sizes = self._whole_costs
         forms = [form for side in sides for form in (side.cost.lower, side.cost.upper) if form is not None]
         atoms = {atom for form in forms for atom in form.atoms_within()}
         usual = {name: sizes.scope.facts.bounds[name].nearest(USUAL_SIZE) for name in sizes.names}
@@ -388,12 +398,12 @@ class _MetricVersions:
             for start in sorted({0, *(abs(int(number)) for number in maxima)}) if floors else ():
                 yield from ({**usual, name: start + step} for step in range(1, period + 1))
 
-    def _with_caches(self, point: Point) -> Iterator[Point]:
+    def _iterate_caches(self, point: Point) -> Iterator[Point]:
         """Yield a point, then the same sizes with the smallest caches at which bounds of the costs hold."""
         yield point
         if "Z" not in point or any("Z" in at for at in self.at):
             return
-        needs = (need for side in self._whole[:2] for bound in side.cost.by_cache for need in bound.where.needs)
+        needs = (need for side in self._whole_costs[:2] for bound in side.cost.by_cache for need in bound.where.needs)
         thresholds = set[int]()
         for need in needs:
             with suppress(*NO_VALUE):
@@ -401,53 +411,53 @@ class _MetricVersions:
         yield from ({**point, "Z": words} for words in sorted(thresholds, reverse=True) if words >= point.get("L", 1))
 
     @cached_property
-    def _whole(self) -> tuple[SizedCost, SizedCost, Sizes]:
+    def _whole_costs(self) -> tuple[SizedCost, SizedCost, Sizes]:
         """The costs of both versions without conditions on the cache, and their sizes."""
-        return self._build_amounts(())
+        return self._build_sized_costs(())
 
-    def _values_at(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
+    def _evaluate_costs(self, point: Point, by_forms: bool = False) -> tuple[Interval, Interval] | None:
         """Evaluate both costs at a point, with `by_forms` only their closed forms; None if one has no value."""
-        return self._pair_at(tuple(point.items()), by_forms)
+        return self._evaluate_pair(tuple(point.items()), by_forms)
 
     @memoised
-    def _pair_at(self, point: tuple[tuple[str, int], ...], by_forms: bool) -> tuple[Interval, Interval] | None:
+    def _evaluate_pair(self, point: tuple[tuple[str, int], ...], by_forms: bool) -> tuple[Interval, Interval] | None:
         with suppress(*NO_VALUE):
-            old, new, _ = self._whole
+            old, new, _ = self._whole_costs
             sides = (old, by_forms or isinstance(self.old, RecordedSubject)), (new, by_forms)
             before, after = (_evaluate_forms(x, dict(point)) if forms else x.ends(dict(point)) for x, forms in sides)
             return before, after
         return None
 
-    def keeps_step(self, change: CostChange, whole: _MetricVersions) -> bool:
+    def is_in_step(self, change: CostChange, whole: _MetricVersions) -> bool:
         """Test whether a change is, in proportion, at most that of the cost `whole` at the same point."""
         point = {name: int(value) for name, value in (change.at or {}).items()}
-        values, wholes = self._values_at(point), whole._values_at(point)
+        values, wholes = self._evaluate_costs(point), whole._evaluate_costs(point)
         if values is None or wholes is None:
             return False
         (less, more), (before, after) = (pair[:: -1 if change.verdict in r.FALLS else 1] for pair in (values, wholes))
         return more.lower * before.lower <= less.upper * after.upper
 
-    def _may_show(self, verdict: str, point: Point) -> bool:
+    def _can_show(self, verdict: str, point: Point) -> bool:
         """Test whether values at a point may show that the cost grew or shrank: its minimum did, if that is known.
 
         The minimum is computed faster than the values.
         """
-        least = self._least_at(tuple(point.items())) if verdict in COST_VERDICTS else None
+        least = self._evaluate_minima(tuple(point.items())) if verdict in COST_VERDICTS else None
         return least is None or (least[0] < least[1] if verdict == r.GREW else least[0] > least[1])
 
     @memoised
-    def _least_at(self, point: tuple[tuple[str, int], ...]) -> tuple[Fraction, ...] | None:
+    def _evaluate_minima(self, point: tuple[tuple[str, int], ...]) -> tuple[Fraction, ...] | None:
         """Evaluate the minima of both costs at a point; None if one cannot be computed separately."""
-        sides = [(side.cost.least_at, side) for side in self._whole[:2] if not side.cost.at_least]
+        sides = [(side.cost.least_at, side) for side in self._whole_costs[:2] if not side.cost.at_least]
         with suppress(*NO_VALUE):
             values = tuple(least(side.at(dict(point))) for least, side in sides if least is not None)
             return values if len(values) == 2 else None
         return None
 
     def _has_runs(self, point: Point) -> bool:
-        return all(side.has_runs(side.at(point)) for side in self._whole[:2])
+        return all(side.has_runs(side.at(point)) for side in self._whole_costs[:2])
 
-    def _build_amounts(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
+    def _build_sized_costs(self, more: Sequence[s.Fact]) -> tuple[SizedCost, SizedCost, Sizes]:
         """Return both costs, and the sizes that both allow under further facts, as for a claim that compares them."""
         sides = [f"{self.metric}({subject.name})" for subject in (self.old, self.new)]
         left, right = (b.call(self.metric, b.name(subject.name)) for subject in (self.new, self.old))
@@ -460,16 +470,16 @@ class _MetricVersions:
         return (
             about.amounts[sides[0]],
             about.amounts[sides[1]],
-            replace(sizes, interest=tuple(self._sizes_of_interest(sizes))),
+            replace(sizes, interest=tuple(self._iterate_sizes_of_interest(sizes))),
         )
 
-    def _sizes_of_interest(self, sizes: Sizes) -> Iterator[Point]:
+    def _iterate_sizes_of_interest(self, sizes: Sizes) -> Iterator[Point]:
         """Yield the requested points, then the usual one, each with the usual cache or the next larger allowed one."""
         bounds = {name: sizes.scope.facts.bounds[name] for name in sizes.names}
         usual = {name: within.nearest(USUAL_CACHE.get(name, USUAL_SIZE)) for name, within in bounds.items()}
         for requested in (*(at for at in self.at if bounds.keys() <= at.keys() | USUAL_CACHE.keys()), {}):
             point = {name: requested.get(name, value) for name, value in usual.items()}
-            larger = range(LARGER_CACHES) if "Z" in usual.keys() - requested.keys() else ()
+            larger = range(MAX_LARGER_CACHES) if "Z" in usual.keys() - requested.keys() else ()
             caches = (point, *({**point, "Z": point["Z"] << power} for power in larger))
             yield from islice(filter(sizes.allowed, caches), 1)
 
@@ -477,13 +487,13 @@ class _MetricVersions:
         """Decide whether a cost that grew is within the tolerance of its old minimum, a risen bound of the old one."""
         before = old.cost.lower if verdict == r.GREW else old.cost.upper
         assert before is not None
-        return decide_at_most(new, _as_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
+        return decide_cost_order(new, _as_exact_cost(old, before.scaled(1 + self.tolerance)), sizes)
 
 
 def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequence[s.Fact]) -> str | None:
     """Return the verdict on two growths: a change if it is proved, else equal; None if a version has no growth."""
     moves = set[str]()
-    for old, new in () if growth_text(olds) == growth_text(news) else product(olds, news):
+    for old, new in () if format_growths(olds) == format_growths(news) else product(olds, news):
         both_facts = tuple(dict.fromkeys((*facts, *old.facts, *old.where, *new.facts, *new.where)))
         before, after = Growth(old.upper, old.upper), Growth(new.upper, new.upper)
         for move, side, one, two in (
@@ -492,7 +502,7 @@ def _compare_growths(olds: Sequence[Growth], news: Sequence[Growth], facts: Sequ
             (r.ROSE, "O", after, before),
         ):
             moves |= {move} if decide_side(side, one, two, both_facts).outcome == "fails" else set()
-    return r.verdict_of_whole(moves or {r.EQUAL}) if olds and news else None
+    return r.merge_verdicts(moves or {r.EQUAL}) if olds and news else None
 
 
 def _is_shown_by_values(verdict: str, before: Interval, after: Interval, least: Fraction, lower: bool) -> bool:
@@ -514,14 +524,14 @@ def _find_moves(old: SizedCost, new: SizedCost, sizes: Sizes, lower: bool = True
     is_same = old.cost.lower == new.cost.lower and old.cost.upper == new.cost.upper
     if is_same and (old.cost.exact or not old.cost.interval_at):
         return [UNCHANGED]
-    rises, falls = decide_at_most(new, old, sizes, "<="), decide_at_most(new, old, sizes, ">=")
+    rises, falls = decide_cost_order(new, old, sizes, "<="), decide_cost_order(new, old, sizes, ">=")
     if rises.outcome == falls.outcome == "holds":
         return [(r.OTHER_FORM, None, None)]
     moves: list[Move] = []
     for verdict, shown, contrary, strict in ((r.GREW, rises, falls, ">"), (r.SHRANK, falls, rises, "<")):
         if shown.outcome == "fails":
             extent = r.SOMEWHERE if contrary.outcome == "holds" else r.AT_SHOWN_SIZES
-            if extent == r.SOMEWHERE and decide_at_most(new, old, sizes, strict).outcome == "holds":
+            if extent == r.SOMEWHERE and decide_cost_order(new, old, sizes, strict).outcome == "holds":
                 extent = r.EVERYWHERE
             moves.append((verdict, extent, shown.point))
     return moves or ([UNCHANGED] if is_same else _find_moves_of_bounds(old, new, sizes, lower))
@@ -551,9 +561,11 @@ def _find_bounds_in(amount: SizedCost, when: str, sizes: Sizes) -> tuple[list[Si
     Bounds of larger caches may hold there too; they follow, those of the largest first.
     """
     cost, facts = amount.cost, sizes.scope.facts
-    bounds = sort_by_cache(cost)
+    bounds = list_bounds_by_cache(cost)
     at = next((at for at, bound in enumerate(bounds) if bound.where.when == when), None)
-    larger = [x for x in bounds[:at] if all(never_negative(facts.simplify(need), facts) for need in x.where.needs)]
+    larger = [
+        x for x in bounds[:at] if all(prove_never_negative(facts.simplify(need), facts) for need in x.where.needs)
+    ]
     holding = [*([] if at is None else bounds[at : at + 1]), *larger]
     uppers = [bound.value for bound in holding] or [upper for upper in (cost.upper,) if upper is not None]
     costs = (Cost(cost.metric, "exact" if cost.lower == upper else "bounded", cost.lower, upper) for upper in uppers)
@@ -564,7 +576,7 @@ def _is_any_at_most(bounds: Sequence[SizedCost], limit: SizedCost, sizes: Sizes)
     """Test whether any of the costs `bounds` has an upper bound that is at most that of `limit`."""
     ends = ((bound.cost.upper, limit.cost.upper) for bound in bounds)
     return any(
-        decide_at_most(_as_exact_cost(limit, upper), _as_exact_cost(limit, maximum), sizes).outcome == "holds"
+        decide_cost_order(_as_exact_cost(limit, upper), _as_exact_cost(limit, maximum), sizes).outcome == "holds"
         for upper, maximum in ends
         if upper is not None and maximum is not None
     )

@@ -101,12 +101,12 @@ class CostChange:
     @property
     def evidence(self) -> str:
         """The values that show the change: `8192 -> 12288 at n=64,m=64`."""
-        return "" if self.values is None or self.at is None else _values_text(self.at, self.values)
+        return "" if self.values is None or self.at is None else _format_values(self.at, self.values)
 
     @property
     def evidence_asked(self) -> str:
         """The values at the requested sizes, if other sizes show the change."""
-        return "" if self.asked is None else _values_text(self.asked["at"], self.asked)
+        return "" if self.asked is None else _format_values(self.asked["at"], self.asked)
 
 
 @record(eq=False)
@@ -154,7 +154,7 @@ class VersionDifferences:
         return tuple(change for change in self.changes if change.verdict in verdicts and change.tolerance is None)
 
 
-def _values_text(at: Mapping[str, str], values: VersionTexts) -> str:
+def _format_values(at: Mapping[str, str], values: VersionTexts) -> str:
     """Format values as `8192 -> 12288 at n=64,m=64`, or `8192 as before at n=64,m=64`."""
     same = values["old"] == values["new"]
     text = f"{values['new']} as before" if same else f"{values['old']} -> {values['new']}"
@@ -162,7 +162,7 @@ def _values_text(at: Mapping[str, str], values: VersionTexts) -> str:
     return f"{text} at {sizes}" if sizes else text
 
 
-def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
+def find_cost_verdicts(changes: Iterable[CostChange]) -> dict[tuple[str, ...], str]:
     """Return one verdict for each cost, by algorithm and metric, also if it grew at some sizes and shrank at others.
 
     Changes of sizes, and of facts about sizes, have one verdict each.
@@ -171,10 +171,10 @@ def verdicts_of_costs(changes: Iterable[CostChange]) -> dict[tuple[str, ...], st
     for change in changes:
         key = (change.algorithm, change.metric, *([change.verdict] if change.metric in (SIZES, WHERE) else []))
         groups.setdefault(key, set()).add(IGNORED if change.ignored else change.verdict)
-    return {key: verdict_of_whole(verdicts) for key, verdicts in groups.items()}
+    return {key: merge_verdicts(verdicts) for key, verdicts in groups.items()}
 
 
-def verdict_of_whole(verdicts: Set[str]) -> str:
+def merge_verdicts(verdicts: Set[str]) -> str:
     """Merge the verdicts on a cost to one: a change of the cost itself counts more than one of its bounds."""
     if IGNORED in verdicts:
         return IGNORED
@@ -184,14 +184,14 @@ def verdict_of_whole(verdicts: Set[str]) -> str:
     return BOUNDS_DIFFER if moved >= {ROSE, FELL} else min(moved, key=VERDICTS.index)
 
 
-def _least_size(change: CostChange) -> int:
+def _find_minimum_size(change: CostChange) -> int:
     """Return the minimum of the sizes at which a change is shown, without those of the cache."""
     return min((int(value) for name, value in (change.at or {}).items() if name not in MACHINE_SYMBOLS), default=0)
 
 
 def _merge_changes(changes: Sequence[CostChange]) -> CostChange:
     """Merge the changes of a cost to one: its first rise and first fall, at larger sizes first, and the number left."""
-    verdict = verdict_of_whole({change.verdict for change in changes})
+    verdict = merge_verdicts({change.verdict for change in changes})
     first = next((change for change in changes if change.verdict == verdict), changes[0])
     both = [next((change for change in changes if change.verdict in side), first) for side in (RISES, FALLS)]
     # A bound may have moved in the opposite direction to the cost.
@@ -200,7 +200,7 @@ def _merge_changes(changes: Sequence[CostChange]) -> CostChange:
     left, more = len(changes) - len(used), ""
     if left > 0:
         more = f"under {format_count(left, 'more condition')} on the cache, which `archline diff --all` shows"
-    used.sort(key=_least_size, reverse=True)
+    used.sort(key=_find_minimum_size, reverse=True)
     if verdict == used[0].verdict:
         wheres = [f" where {change.when}" if change.when else "" for change in against]
         asides = [f"{change.verdict}{where}: {change.evidence}" for where, change in zip(wheres, against, strict=True)]

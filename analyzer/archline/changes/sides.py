@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from archline.changes.git import NO_VERSION, SUFFIX, find_merge_base, list_programs, read_programs
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.language.source import use_snapshot
 
 Side = Mapping[str, Path]
@@ -66,7 +66,7 @@ def read_sides(
     for place in () if files else within:
         if not os.path.exists(place) and not any(is_inside(path, place) for path in (*old, *new)):
             folders = sorted({str(above) for path in (*old, *new) for above in (folder / path).parents})
-            hint = did_you_mean(place, folders) or "correct `paths` in the project's configuration"
+            hint = suggest_closest(place, folders) or "correct `paths` in the project's configuration"
             raise error(NO_VERSION, f"neither version has `{place}`, one of the `paths` of the project", hint=hint)
     before, after = ({path: file for path, file in side.items() if is_compared(path)} for side in (old, new))
     if not before and not after:

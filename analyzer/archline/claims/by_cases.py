@@ -15,16 +15,16 @@ from itertools import product
 
 from archline.algebra.effort import is_out_of_time
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.analyse import derive, derive_with_longest, steps_on_grid
+from archline.analysis.analyse import derive, derive_steps_on_grid, derive_with_longest_message
 from archline.analysis.communication.path_steps import PathStep
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.sampling import assumed
-from archline.claims.verdicts import Verdict, in_cases
+from archline.analysis.sampling import list_assumed_facts
+from archline.claims.verdicts import Verdict, join_case_verdicts
 from archline.expr import build as b
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import has_same_structure
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import some_fact_excluded, with_all_facts
+from archline.ir.conditions import add_facts, has_false_fact
 from archline.ir.declarations import declared_scope
 from archline.ir.recursive import inherited_facts
 from archline.ir.scope import Scope, known_value
@@ -41,7 +41,7 @@ MAX_SPLITS = 3
 """A claim is decided in at most 2^MAX_SPLITS cases."""
 MAX_AXES = 2
 """The maximum number of axes with different extents; costs are derived in all combinations of their cases."""
-MAX_DERIVED = 40
+MAX_DERIVATIONS = 40
 """The maximum number of times that the costs of an algorithm are derived for its claims."""
 MAX_NODES = 3000
 """The costs of an algorithm with more nodes, callees included, are not derived in cases."""
@@ -61,7 +61,7 @@ class AlgorithmInCase:
         return derive(self.scope.module, self.algorithm)
 
 
-def is_long(module: Module, algorithm: s.Algorithm) -> bool:
+def is_too_long_to_rederive(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether an algorithm is too long to derive its costs more than once."""
     callees = (algorithm, *find_reachable(module, algorithm))
     return sum(1 for callee in callees for _ in s.nodes(callee.body)) > MAX_NODES
@@ -77,7 +77,7 @@ class _Split:
 
 
 @dataclass
-class ByCases:
+class CaseDecider:
     """Decides the claims of one algorithm by cases, with derivations shared among claims."""
 
     module: Module
@@ -87,60 +87,69 @@ class ByCases:
 
     def verdict(self, ensures: s.Ensures, before: Verdict) -> Verdict:
         """Decide a claim by cases; return `before`, its verdict so far, if they do not decide it."""
-        if not (self.algorithm.grid or ensures.when) or is_long(self.module, self.algorithm) or is_out_of_time():
+        if (
+            not (self.algorithm.grid or ensures.when)
+            or is_too_long_to_rederive(self.module, self.algorithm)
+            or is_out_of_time()
+        ):
             return before
-        for decide_cases in (self._by_axes, self._by_when):
+        for decide_cases in (self._decide_by_axes, self._decide_by_when):
             by_cases = decide_cases(ensures)
             if by_cases is not None and by_cases.outcome in ("holds", "fails"):
                 return by_cases
         return before
 
-    def _by_axes(self, ensures: s.Ensures) -> Verdict | None:
+    def _decide_by_axes(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim in all cases of the axes' extents that its facts allow; None if it is not decided."""
         extents = dict.fromkeys(extent.id for axis in self.algorithm.grid if isinstance(extent := axis.extent, s.Name))
-        axis_cases = [_allowed(self.module, self.algorithm, ensures, name) for name in extents]
+        axis_cases = [_list_allowed_axis_cases(self.module, self.algorithm, ensures, name) for name in extents]
         if not 1 <= len(axis_cases) <= MAX_AXES or not all(axis_cases):
             return None
 
         def case_verdicts() -> Iterator[Verdict | None]:
             for facts in (sum(case, ()) for case in product(*axis_cases)):
-                narrowed = self._under(facts)
+                narrowed = self._derive_under_facts_once(facts)
                 if narrowed is None:
                     yield None
-                elif not some_fact_excluded(ensures.when, narrowed.scope):
-                    yield _where(self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts)
+                elif not has_false_fact(ensures.when, narrowed.scope):
+                    yield _prefix_case_to_failure(
+                        self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope), facts
+                    )
 
-        return in_cases(case_verdicts())
+        return join_case_verdicts(case_verdicts())
 
-    def _by_when(self, ensures: s.Ensures) -> Verdict | None:
+    def _decide_by_when(self, ensures: s.Ensures) -> Verdict | None:
         """Decide a claim with costs that are derived under its `when`, split in more and more cases."""
-        return self._decided(ensures, ensures.when, MAX_SPLITS)
+        return self._decide_under_facts(ensures, ensures.when, MAX_SPLITS)
 
-    def _decided(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
+    def _decide_under_facts(self, ensures: s.Ensures, facts: tuple[s.Fact, ...], splits: int) -> Verdict | None:
         """Decide a claim under facts, in at most 2^splits cases; None if costs cannot be derived under these facts."""
-        narrowed = self._under(facts)
+        narrowed = self._derive_under_facts_once(facts)
         if narrowed is None:
             return None
         verdict = self.decide(ensures, narrowed.algorithm, narrowed.costs, narrowed.scope)
         if verdict.outcome != "unknown" or not splits or ensures.metric not in narrowed.costs.metrics:
             # Io, and metrics that are derived on request, are not derived in cases.
             return verdict
-        split = next(_undecided_splits(self.algorithm, ensures, narrowed), None)
+        split = next(_iterate_undecided_splits(self.algorithm, ensures, narrowed), None)
         if split is None:
             return verdict
         cases = (split.several, split.one)
-        return in_cases(_where(self._decided(ensures, (*facts, *case), splits - 1), case) for case in cases)
+        return join_case_verdicts(
+            _prefix_case_to_failure(self._decide_under_facts(ensures, (*facts, *case), splits - 1), case)
+            for case in cases
+        )
 
-    def _under(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
+    def _derive_under_facts_once(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
         """Return the algorithm under facts about its outermost call, made once for equal facts; None if that fails."""
         key = tuple(map(format_fact, facts))
         if key not in self._derived:
-            if len(self._derived) >= MAX_DERIVED:
+            if len(self._derived) >= MAX_DERIVATIONS:
                 return None
-            self._derived[key] = self._narrowed(facts)
+            self._derived[key] = self._derive_under_facts(facts)
         return self._derived[key]
 
-    def _narrowed(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
+    def _derive_under_facts(self, facts: tuple[s.Fact, ...]) -> AlgorithmInCase | None:
         """Add facts to the algorithm; None if its recursive calls do not satisfy them, or they are contradictory."""
         if inherited_facts(self.module, self.algorithm, facts) != facts:
             # The costs of recursive calls would be derived under facts that hold for the outermost call only.
@@ -152,28 +161,32 @@ class ByCases:
         return AlgorithmInCase(algorithm, declared_scope(module, algorithm))
 
 
-def _allowed(module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str) -> list[tuple[s.Fact, ...]]:
+def _list_allowed_axis_cases(
+    module: Module, algorithm: s.Algorithm, ensures: s.Ensures, name: str
+) -> list[tuple[s.Fact, ...]]:
     """List the cases of an axis' extent `name`, 1 or at least 2, that the facts of a claim do not exclude."""
     scope = declared_scope(module, algorithm)
-    facts = with_all_facts(scope.facts, ensures.when, scope)
-    split = _split(s.Name(name, span=algorithm.span))
-    size = facts.rewritten(name)
+    facts = add_facts(scope.facts, ensures.when, scope)
+    split = _make_split(s.Name(name, span=algorithm.span))
+    size = facts.rewrite_symbol(name)
     several, one = not facts.nonnegative(1 - size), not facts.nonnegative(size - 2)
     return [split.several] * several + [split.one] * one
 
 
-def _where(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
+def _prefix_case_to_failure(verdict: Verdict | None, case: tuple[s.Fact, ...]) -> Verdict | None:
     """Put the case in front of the reason of a verdict that fails; other verdicts are returned unchanged."""
     if verdict is None or verdict.outcome != "fails":
         return verdict
     return replace(verdict, reason=f"where {' and '.join(map(format_fact, case))}: {verdict.reason}")
 
 
-def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: AlgorithmInCase) -> Iterator[_Split]:
+def _iterate_undecided_splits(
+    algorithm: s.Algorithm, ensures: s.Ensures, narrowed: AlgorithmInCase
+) -> Iterator[_Split]:
     """Yield the splits that the facts do not decide and whose names occur in conditions of the cost."""
     scope = narrowed.scope
-    conditions = _names_in_conditions(narrowed.costs.metrics[ensures.metric])
-    for split in _splits(algorithm, ensures):
+    conditions = _find_names_in_conditions(narrowed.costs.metrics[ensures.metric])
+    for split in _iterate_splits(algorithm, ensures):
         number = known_value(split.number, scope)
         if number is None:
             continue
@@ -185,26 +198,26 @@ def _undecided_splits(algorithm: s.Algorithm, ensures: s.Ensures, narrowed: Algo
             yield split
 
 
-def _names_in_conditions(cost: Cost) -> frozenset[str]:
+def _find_names_in_conditions(cost: Cost) -> frozenset[str]:
     """Find the sizes inside maxima, floors and similar atoms of a cost."""
     bounds = [bound for bound in (cost.lower, cost.upper) if bound is not None]
     names = [part.names for bound in bounds for atom in bound.atoms() for part in atom.parts]
     return frozenset[str]().union(*names)
 
 
-def _splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
+def _iterate_splits(algorithm: s.Algorithm, ensures: s.Ensures) -> Iterator[_Split]:
     """Yield splits of axis extents that are sizes, of divisors and quotients in facts, and then of other extents."""
     extents = sorted((axis.extent for axis in algorithm.grid), key=lambda extent: not isinstance(extent, s.Name))
-    yield from (_split(extent) for extent in extents if isinstance(extent, s.Name))
+    yield from (_make_split(extent) for extent in extents if isinstance(extent, s.Name))
     for fact in (*algorithm.where, *ensures.when):
         if isinstance(fact, s.Divides):
             for name in sorted(s.names(fact.divisor) - {"P"}):
-                yield _split(s.Name(name, span=fact.span))
-            yield _split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
-    yield from (_split(extent) for extent in extents if not isinstance(extent, s.Name))
+                yield _make_split(s.Name(name, span=fact.span))
+            yield _make_split(s.Binary("/", fact.value, fact.divisor, span=fact.span))
+    yield from (_make_split(extent) for extent in extents if not isinstance(extent, s.Name))
 
 
-def _split(number: s.Expr) -> _Split:
+def _make_split(number: s.Expr) -> _Split:
     """Make the split of a number; for a quotient x/y its cases are x == y and x >= 2*y."""
     match number:
         case s.Binary(op="/", left=left, right=right):
@@ -228,32 +241,34 @@ class GeneralCase:
     @property
     def steps(self) -> tuple[PathStep, ...]:
         """The steps of the critical path that the statements make."""
-        return steps_on_grid(self.module, self.node, self.longest)
+        return derive_steps_on_grid(self.module, self.node, self.longest)
 
 
-def general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
+def derive_general_case(module: model.Module, node: s.Algorithm, costs: Costs, longest: Poly | None) -> GeneralCase:
     """Derive the case of at least two processors on every axis; the given `costs` if that is implied or impossible."""
-    when = _multiple_processor_facts(module, node)
+    when = _list_multiple_processor_facts(module, node)
     everywhere = GeneralCase(module, node, (), costs, longest)
-    if not when or is_long(module, node):
+    if not when or is_too_long_to_rederive(module, node):
         return everywhere
     try:
         narrowed, narrowed_node = add_where(module, node, when)
-        Domain((*express_facts_in_sizes(narrowed_node), *assumed(narrowed_node)))
+        Domain((*express_facts_in_sizes(narrowed_node), *list_assumed_facts(narrowed_node)))
     except ArchlineError:
         # No sizes satisfy these facts.
         return everywhere
     if inherited_facts(module, node, when) != when:
         # Recursive calls may have axes of one processor.
         return everywhere
-    derived = derive(narrowed, narrowed_node) if longest is None else derive_with_longest(narrowed, narrowed_node)
+    derived = (
+        derive(narrowed, narrowed_node) if longest is None else derive_with_longest_message(narrowed, narrowed_node)
+    )
     if any(cost.upper is None and costs[cost.metric].upper is not None for cost in derived):
         return everywhere
-    metrics = {cost.metric: _sharper_cost(cost, costs[cost.metric]) for cost in derived}
+    metrics = {cost.metric: _select_sharper_cost(cost, costs[cost.metric]) for cost in derived}
     return GeneralCase(narrowed, narrowed_node, when, replace(costs, metrics={**costs.metrics, **metrics}), longest)
 
 
-def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
+def _list_multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[s.Fact, ...]:
     """List the facts that an axis has at least two processors, for axes where that is neither implied nor excluded."""
     scope = declared_scope(module, node)
     result: dict[str, s.Fact] = {}
@@ -266,15 +281,17 @@ def _multiple_processor_facts(module: model.Module, node: s.Algorithm) -> tuple[
     return tuple(result.values())
 
 
-def _sharper_cost(found: Cost, everywhere: Cost) -> Cost:
+def _select_sharper_cost(found: Cost, everywhere: Cost) -> Cost:
     """Return the cost `found` in the case, unless only the cost `everywhere` is exact."""
     return everywhere if everywhere.exact and not found.exact else found
 
 
-def is_shorter(case: GeneralCase, costs: Costs) -> bool:
+def has_shorter_forms(case: GeneralCase, costs: Costs) -> bool:
     """Test whether the bounds of the case are shorter, as texts, than those of `costs`."""
-    return sum(_length(case.costs, cost) for cost in case.costs) < sum(_length(costs, cost) for cost in costs)
+    return sum(_count_form_length(case.costs, cost) for cost in case.costs) < sum(
+        _count_form_length(costs, cost) for cost in costs
+    )
 
 
-def _length(costs: Costs, cost: Cost) -> int:
+def _count_form_length(costs: Costs, cost: Cost) -> int:
     return sum(len(costs.text(bound)) for bound in (cost.lower or ZERO, cost.upper or ZERO))

@@ -15,7 +15,7 @@ from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.claims.verdicts import ClaimQuery, Verdict
-from archline.expr.tree import defined_sizes
+from archline.expr.tree import iterate_defined_sizes
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.records import record
@@ -64,7 +64,7 @@ def find_tied_sizes(facts: tuple[s.Fact, ...]) -> TiedSizes | None:
     return TiedSizes(smallest, period, same) if period else None
 
 
-def by_unrolling(asked: ClaimQuery) -> Verdict | None:
+def decide_by_unrolling(asked: ClaimQuery) -> Verdict | None:
     """Prove a comparison for all sizes by unrolling the recursive calls; None if that is not possible."""
     claim, recurrence = asked.claim, asked.cost.recursion
     if recurrence is None or not recurrence.scales or claim.processors is not None:
@@ -73,7 +73,7 @@ def by_unrolling(asked: ClaimQuery) -> Verdict | None:
     if ties is None:
         return None
     with suppress(NotStaticError, _UntiedCallError):
-        unrolled = _Claim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
+        unrolled = _UnrolledClaim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
         above = claim.relation == ">=" or unrolled.proved(recurrence.most, 1)
         if above and (claim.relation == "<=" or unrolled.proved(recurrence.least, -1)):
             return asked.verdict("holds", "proved by unrolling the recursive calls")
@@ -85,7 +85,7 @@ class _UntiedCallError(Exception):
 
 
 @record
-class _Claim:
+class _UnrolledClaim:
     """A claimed `bound` of a recurrence with tied sizes; `more` is the cost that only the outermost call adds."""
 
     function: SizeFunction
@@ -96,11 +96,11 @@ class _Claim:
 
     def proved(self, function: SizeFunction, sign: int) -> bool:
         """Test whether sign*(bound - function) is never negative, by induction over the levels."""
-        levels, facts = LEVELS, self._facts(1)
+        levels, facts = LEVELS, self._make_facts(1)
         state = self.ties.start(function.parameters, levels)
         total, weight = ZERO, ONE
         for _ in range(self.ties.period):
-            equation = self._case(function, state, facts)
+            equation = self._find_equation(function, state, facts)
             rest, factors = split_by_call(equation.value)
             if len(factors) != 1 or find_calls(rest):
                 raise _UntiedCallError
@@ -111,39 +111,43 @@ class _Claim:
             state = {name: facts.simplify(expand_logarithms(value.substitute(state))) for name, value in arguments}
             for name, value in state.items():
                 facts = facts.with_nonnegative(value - function.least[name])
-        smaller = self._smaller(function, state)
-        step = self._value(levels) - total - weight * self._value(levels - 1).substitute(smaller)
-        return self._is(step, facts, sign) and self._at_leaf(function, sign)
+        smaller = self._find_sizes_of_call(function, state)
+        step = (
+            self._build_claimed_value(levels)
+            - total
+            - weight * self._build_claimed_value(levels - 1).substitute(smaller)
+        )
+        return self._has_sign(step, facts, sign) and self._is_proved_at_leaf(function, sign)
 
-    def _at_leaf(self, function: SizeFunction, sign: int) -> bool:
+    def _is_proved_at_leaf(self, function: SizeFunction, sign: int) -> bool:
         """Test whether sign*(bound - function) is not negative in the base case, which has 0 levels."""
-        facts = self._facts(0)
+        facts = self._make_facts(0)
         state = self.ties.start(function.parameters, ZERO)
-        leaf = self._case(function, state, facts)
+        leaf = self._find_equation(function, state, facts)
         if leaf.recursive:
             raise _UntiedCallError
-        return self._is(self._value(ZERO) - leaf.value.substitute(state), facts, sign)
+        return self._has_sign(self._build_claimed_value(ZERO) - leaf.value.substitute(state), facts, sign)
 
     @staticmethod
-    def _is(difference: Poly, facts: Facts, sign: int) -> bool:
+    def _has_sign(difference: Poly, facts: Facts, sign: int) -> bool:
         return facts.nonnegative(facts.simplify(expand_logarithms(difference)).scaled(sign))
 
-    def _value(self, levels: Poly) -> Poly:
+    def _build_claimed_value(self, levels: Poly) -> Poly:
         """Return the claimed bound in terms of `levels`, without the cost that only the outermost call adds."""
         # Under facts that hold for the outermost call alone, the recurrence is that of the algorithm without them.
         module, algorithm = self.scope.module, self.function.algorithm
         declared = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
         names = (*module.signatures[declared].size_names, "P")
         start = self.ties.start(names, levels)
-        for name, expr in defined_sizes(self.function.where):
+        for name, expr in iterate_defined_sizes(self.function.where):
             if name not in self.function.parameters:
-                start[name] = static_value(expr, self._inside(start))
-        return expand_logarithms(static_value(self.bound, self._inside(start)) - self.more.substitute(start))
+                start[name] = static_value(expr, self._make_scope(start))
+        return expand_logarithms(static_value(self.bound, self._make_scope(start)) - self.more.substitute(start))
 
-    def _inside(self, values: Mapping[str, Poly]) -> Scope:
-        return Scope(self.scope.module, self._facts(0), values, reads_decimals=True)
+    def _make_scope(self, values: Mapping[str, Poly]) -> Scope:
+        return Scope(self.scope.module, self._make_facts(0), values, reads_decimals=True)
 
-    def _smaller(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
+    def _find_sizes_of_call(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """Return the values of the size symbols in a call with the sizes `state`. Raises _UntiedCallError."""
         values: dict[str, Poly] = {}
         for name, start in self.ties.start(function.parameters, LEVELS).items():
@@ -157,7 +161,7 @@ class _Claim:
             values[symbol] = state[name]
         return values
 
-    def _case(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
+    def _find_equation(self, function: SizeFunction, state: Mapping[str, Poly], facts: Facts) -> Equation:
         """Return the equation whose conditions the sizes `state` satisfy. Raises _UntiedCallError if none is known."""
         for equation in function.equations:
             outcomes = [
@@ -169,7 +173,7 @@ class _Claim:
                 return equation
         raise _UntiedCallError
 
-    def _facts(self, levels: int) -> Facts:
+    def _make_facts(self, levels: int) -> Facts:
         """Build the facts about the size symbols, with at least `levels` levels."""
         facts = Facts()
         for name in self.function.parameters:

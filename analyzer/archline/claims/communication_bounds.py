@@ -23,7 +23,7 @@ from fractions import Fraction
 from functools import cached_property, lru_cache, reduce
 from typing import Any
 
-from archline.claims.published import target_of
+from archline.claims.published import find_library_target
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.expr.text import Formula, format_conjunction, format_expression
@@ -31,14 +31,14 @@ from archline.expr.tree import has_same_structure, substitute_in_fact, substitut
 from archline.expr.values import bounds_of_value, evaluate
 from archline.expr.values import evaluate_fact as fact_holds
 from archline.growth.growths import make_order_formula
-from archline.growth.normal_form import format_sum, multiply_out
+from archline.growth.normal_form import expand_with_equal_extrema, format_sum
 from archline.language import syntax as s
-from archline.language.call_graph import find_reachable, is_recursive
-from archline.language.diagnostics import Rule, did_you_mean, error
+from archline.language.call_graph import find_reachable, has_recursion
+from archline.language.diagnostics import Rule, error, suggest_closest
 from archline.language.model import Module
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
-from archline.resources import resource
+from archline.resources import find_resource
 
 PROBLEM = Rule(
     "AL419",
@@ -75,39 +75,39 @@ class SolvedProblem:
 
     def source(self, bound: Texts) -> str:
         """Return the publication that proves a bound of the data file."""
-        return str(problem_tables()["sources"][bound["source"]])
+        return str(load_problem_tables()["sources"][bound["source"]])
 
 
 @lru_cache(maxsize=1)
-def problem_tables() -> Texts:
+def load_problem_tables() -> Texts:
     """Load `sources`, `problems`, and `algorithms` with their problem from the data file."""
-    tables: Texts = json.loads((resource("bounds") / "communication.json").read_text(encoding="utf-8"))
+    tables: Texts = json.loads((find_resource("bounds") / "communication.json").read_text(encoding="utf-8"))
     return tables
 
 
-def problem_of(algorithm: s.Algorithm) -> SolvedProblem | None:
+def find_library_problem(algorithm: s.Algorithm) -> SolvedProblem | None:
     """Return the problem that a library algorithm solves; None for other algorithms."""
-    entry = problem_tables()["algorithms"].get(target_of(algorithm))
+    entry = load_problem_tables()["algorithms"].get(find_library_target(algorithm))
     if entry is None:
         return None
     most = entry.get("most")
-    return _solved(
+    return _make_solved_problem(
         entry["problem"],
         [parse_expression(text) for text in entry["sizes"]],
         None if most is None else parse_expression(most),
     )
 
 
-def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
+def parse_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
     """Parse a problem that a user names, as `matmul(n, n, n)`; `sizes` are those of the algorithm.
 
     Raises ArchlineError (AL419).
     """
     name, bracket, rest = text.strip().partition("(")
-    problems = problem_tables()["problems"]
+    problems = load_problem_tables()["problems"]
     name = name.strip()
     if name not in problems:
-        hint = did_you_mean(name, problems) or f"the problems are {', '.join(problems)}"
+        hint = suggest_closest(name, problems) or f"the problems are {', '.join(problems)}"
         raise error(PROBLEM, f"unknown problem `{name[:40]}`", hint=hint)
     expected = problems[name]["sizes"]
     shape = f"{name}({', '.join(expected)})"
@@ -121,19 +121,21 @@ def named_problem(text: str, sizes: Sequence[str]) -> SolvedProblem:
         raise error(PROBLEM, f"`{name}` has {has}, but {len(arguments)} are given", hint=f"`{shape}`")
     unknown = sorted(s.names(arguments) - {*sizes})
     if unknown:
-        hint = did_you_mean(unknown[0], sizes) or f"its sizes are {', '.join(sizes)}"
+        hint = suggest_closest(unknown[0], sizes) or f"its sizes are {', '.join(sizes)}"
         raise error(PROBLEM, f"the algorithm has no size `{unknown[0]}`", hint=hint)
-    return _solved(name, arguments, None, by_user=True)
+    return _make_solved_problem(name, arguments, None, by_user=True)
 
 
-def _solved(name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False) -> SolvedProblem:
-    problem = problem_tables()["problems"][name]
+def _make_solved_problem(
+    name: str, sizes: Sequence[s.Expr], most: s.Expr | None, by_user: bool = False
+) -> SolvedProblem:
+    problem = load_problem_tables()["problems"][name]
     return SolvedProblem(name, problem, dict(zip(problem["sizes"], sizes, strict=True)), most, by_user)
 
 
 Ends = tuple[Fraction, Fraction]
 """Lower and upper bound of a real number."""
-MEMORY = "words of memory"
+MEMORY_SYMBOL = "words of memory"
 """The symbol of M in expressions; no size can have this name, which has blanks."""
 
 
@@ -182,7 +184,7 @@ class LowerBound:
             decided = [fact_holds(fact, point) for fact in case.when]
             if False in decided:
                 continue
-            possible.append(_ends(s.Binary("-", case.lead, self.held, span=case.lead.span), point))
+            possible.append(_evaluate_ends(s.Binary("-", case.lead, self.held, span=case.lead.span), point))
             if None not in decided:
                 break
         return min(low for low, _ in possible), max(high for _, high in possible)
@@ -221,9 +223,9 @@ class CommunicationBounds:
         values = self.placed(point)
         result: dict[str, Ends] = {}
         for bound in self.bounds:
-            if "P" not in values or (bound.needs_memory and not self.words_held(memory)):
+            if "P" not in values or (bound.needs_memory and not self.bound_words_held(memory)):
                 continue
-            words = {} if memory is None else {MEMORY: self.words_held(memory)}
+            words = {} if memory is None else {MEMORY_SYMBOL: self.bound_words_held(memory)}
             try:
                 value = bound.at({**values, **words})
             except EvaluationError:
@@ -250,27 +252,27 @@ class CommunicationBounds:
         if text is None:
             return None
         try:
-            low, _ = _ends(substitute_names(parse_expression(text), self.solved.sizes), point)
+            low, _ = _evaluate_ends(substitute_names(parse_expression(text), self.solved.sizes), point)
         except EvaluationError:
             return None
         return max(low, Fraction(0))
 
-    def words_held(self, memory: Fraction | None) -> Fraction:
+    def bound_words_held(self, memory: Fraction | None) -> Fraction:
         """Return an upper bound on the words that a processor holds at a time in arrays and registers; 0 if unknown."""
         return Fraction(0) if memory is None or self.registers is None else memory + self.registers
 
 
-def communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
+def derive_communication_bounds(module: Module, algorithm: s.Algorithm, solved: SolvedProblem) -> CommunicationBounds:
     """Derive the bounds for the problem that an algorithm on a grid solves."""
-    reader = _Reader(
-        solved, _cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
+    reader = _FormulaReader(
+        solved, _find_cores_per_node(algorithm), "memory" if "M" in module.signatures[algorithm].size_names else "M"
     )
-    bounds = tuple(_bound(reader, texts) for texts in solved.problem["bounds"])
-    return CommunicationBounds(algorithm, solved, bounds, _registers(module, algorithm), reader.letter)
+    bounds = tuple(_build_bound(reader, texts) for texts in solved.problem["bounds"])
+    return CommunicationBounds(algorithm, solved, bounds, _count_registers(module, algorithm), reader.letter)
 
 
 @record(eq=False)
-class _Reader:
+class _FormulaReader:
     """Converts formulas of the data file to the sizes of an algorithm, P and memory, which is `letter` in texts.
 
     With `cores` per node, the nodes are taken as processors.
@@ -281,81 +283,87 @@ class _Reader:
     letter: str
 
     @cached_property
-    def _own(self) -> Mapping[str, s.Expr]:
+    def _definitions(self) -> Mapping[str, s.Expr]:
         """The expressions of the names that the problem defines by `let`."""
         return {name: parse_expression(text) for name, text in self.solved.problem.get("let", {}).items()}
 
     @cached_property
-    def _values(self) -> Mapping[str, s.Expr]:
+    def _substitution(self) -> Mapping[str, s.Expr]:
         """The expressions of sizes, P, M and Q, to substitute simultaneously: problem and algorithm may share names."""
-        processors, memory = b.name("P"), b.name(MEMORY)
+        processors, memory = b.name("P"), b.name(MEMORY_SYMBOL)
         if self.cores is not None:
             processors = s.Binary("/", processors, self.cores, span=self.cores.span)
             memory = s.Binary("*", self.cores, memory, span=self.cores.span)
         effective: s.Expr = processors
         if self.solved.most is not None:
             span = self.solved.most.span
-            effective = _per_core(s.Binary("/", self.solved.count, self.solved.most, span=span), self.cores)
+            effective = _divide_by_cores(s.Binary("/", self.solved.count, self.solved.most, span=span), self.cores)
         return {**self.solved.sizes, "P": processors, "M": memory, "Q": effective}
 
     def read(self, text: str) -> s.Expr:
         """Parse an expression of the data file."""
-        return substitute_names(substitute_names(parse_expression(text), self._own), self._values)
+        return substitute_names(substitute_names(parse_expression(text), self._definitions), self._substitution)
 
     def read_facts(self, text: str) -> tuple[s.Fact, ...]:
         """Parse a condition of the data file; empty if there is none."""
         facts = parse_facts(text) if text else ()
-        return tuple(substitute_in_fact(substitute_in_fact(fact, self._own), self._values) for fact in facts)
+        return tuple(
+            substitute_in_fact(substitute_in_fact(fact, self._definitions), self._substitution) for fact in facts
+        )
 
-    def per_core(self, expr: s.Expr) -> s.Expr:
+    def divide_by_cores(self, expr: s.Expr) -> s.Expr:
         """Return a core's share of the words of a node."""
-        return _per_core(expr, self.cores)
+        return _divide_by_cores(expr, self.cores)
 
     def condition(self, text: str) -> str:
         """Format a condition of the data file to be printed."""
-        return format_conjunction(substitute_in_fact(fact, self._shown) for fact in parse_facts(text)) if text else ""
+        return (
+            format_conjunction(substitute_in_fact(fact, self._shown_letters) for fact in parse_facts(text))
+            if text
+            else ""
+        )
 
     def bound(self, lead: str, whole: s.Expr) -> Formula:
         """Build a bound to be printed: multiplied out if all sizes are equal, else as in its theorem."""
         if self.solved.equal or self.cores is not None:
-            return format_sum(multiply_out(substitute_names(whole, {MEMORY: b.name(self.letter)})))
+            return format_sum(expand_with_equal_extrema(substitute_names(whole, {MEMORY_SYMBOL: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
         difference = b.binary("-", parse_expression(lead), data)
-        return Formula(substitute_names(difference, {**self.solved.sizes, **self._shown}))
+        return Formula(substitute_names(difference, {**self.solved.sizes, **self._shown_letters}))
 
     def growth(self, text: str) -> Formula:
         """Build the Omega formula of a bound that is known up to a constant factor, to be printed."""
-        return make_order_formula("Omega", substitute_names(self.read(text), {MEMORY: b.name(self.letter)}))
+        return make_order_formula("Omega", substitute_names(self.read(text), {MEMORY_SYMBOL: b.name(self.letter)}))
 
     @cached_property
-    def _shown(self) -> Mapping[str, s.Expr]:
+    def _shown_letters(self) -> Mapping[str, s.Expr]:
         """The expressions of M and Q in printed texts; Q is P if all processors perform equally many operations."""
         letters = {"M": b.name(self.letter)}
         return letters if self.solved.most is not None else {**letters, "Q": b.name("P")}
 
 
-def _bound(reader: _Reader, texts: Texts) -> LowerBound:
+def _build_bound(reader: _FormulaReader, texts: Texts) -> LowerBound:
     solved = reader.solved
-    source, theorem, assumptions = solved.source(texts), str(texts["theorem"]), tuple(_assumptions(solved, texts))
+    source, theorem, assumptions = solved.source(texts), str(texts["theorem"]), tuple(_list_assumptions(solved, texts))
     if "growth" in texts:
         return LowerBound(texts["kind"], source, theorem, assumptions, growth=reader.growth(texts["growth"]))
     shared = texts.get("balanced", False) and solved.most is not None
-    held = reader.per_core(reader.read(f"({solved.problem['data']})/P"))
+    held = reader.divide_by_cores(reader.read(f"({solved.problem['data']})/P"))
     cases = []
     # For equal sizes only the last case is possible: the others require Q <= 1.
     for when, text in texts["lead"][-1:] if solved.equal else texts["lead"]:
         written = f"Q/P*({text})" if shared else text
-        lead = reader.per_core(reader.read(written))
+        lead = reader.divide_by_cores(reader.read(written))
         shown = reader.bound(written, s.Binary("-", lead, held, span=lead.span))
         cases.append(LeadCase(reader.read_facts(when), lead, reader.condition(when), shown))
     return LowerBound(texts["kind"], source, theorem, assumptions, tuple(cases), held)
 
 
-def _per_core(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
+def _divide_by_cores(expr: s.Expr, cores: s.Expr | None) -> s.Expr:
     return expr if cores is None else s.Binary("/", expr, cores, span=expr.span)
 
 
-def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
+def _find_cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
     """Return the number of cores per node; None if each processor is a node."""
     within = [axis.extent for axis in algorithm.grid if axis.within is not None]
     if not within:
@@ -363,7 +371,7 @@ def _cores_per_node(algorithm: s.Algorithm) -> s.Expr | None:
     return reduce(lambda left, right: s.Binary("*", left, right, span=algorithm.name_span), within)
 
 
-def _assumptions(solved: SolvedProblem, texts: Texts) -> list[str]:
+def _list_assumptions(solved: SolvedProblem, texts: Texts) -> list[str]:
     result = ["one copy of input and output, distributed over the processors' memories"]
     if texts.get("balanced") and solved.most is not None:
         unit = solved.problem["unit"]
@@ -373,21 +381,23 @@ def _assumptions(solved: SolvedProblem, texts: Texts) -> list[str]:
     if "growth" in texts:
         result.append("the bound exceeds the memory of a processor")
     if texts.get("even"):
-        result.append(f"all processors start with {_first_size_text(solved)}/P elements each, or all end with as many")
+        result.append(
+            f"all processors start with {_format_first_size(solved)}/P elements each, or all end with as many"
+        )
     return result
 
 
-def _first_size_text(solved: SolvedProblem) -> str:
+def _format_first_size(solved: SolvedProblem) -> str:
     return format_expression(next(iter(solved.sizes.values())))
 
 
-def _registers(module: Module, algorithm: s.Algorithm) -> int | None:
+def _count_registers(module: Module, algorithm: s.Algorithm) -> int | None:
     """Return an upper bound on the real registers of a processor; None if a recursive algorithm has some."""
     total = 0
     for part in (algorithm, *(callee for callee in find_reachable(module, algorithm) if callee is not algorithm)):
         registers = sum(_is_register(node) for node in s.nodes(part.body))
         registers += sum(_is_register(parameter) for parameter in part.parameters)
-        if registers and is_recursive(module, part):
+        if registers and has_recursion(module, part):
             return None
         total += registers
     return total
@@ -401,5 +411,5 @@ def _is_register(node: s.Node) -> bool:
             return False
 
 
-def _ends(expr: s.Expr, point: Point) -> Ends:
+def _evaluate_ends(expr: s.Expr, point: Point) -> Ends:
     return bounds_of_value(evaluate(expr, point))

@@ -11,51 +11,51 @@ from contextlib import suppress
 from fractions import Fraction
 from itertools import islice
 
-from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, limit_effort, search
+from archline.algebra.effort import OUT_OF_TIME, Clock, TooComplexError, limit_effort, search_within_time
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.expand import as_fractions
+from archline.algebra.expand import write_quotients_as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.lp import append_failures, highs
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.prove.prover import Tactic as Proof
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
-from archline.analysis.checks.failures import assumed_facts
+from archline.analysis.checks.failures import list_assumed_size_facts
 from archline.analysis.cost import Cost, Costs, cost_text, enclose_count
 from archline.analysis.metrics.relations import claim_margins, time_cost
 from archline.claims import by_cases as case_splits
 from archline.claims import by_unrolling
 from archline.claims.growth_claims import (
     NO_VALUE,
-    by_growth_of_bounds,
-    by_recursion,
-    by_shown_growth,
-    where_logarithms_vanish,
+    decide_by_growth_of_bounds,
+    decide_by_recurrence,
+    decide_by_shown_growth,
+    refute_where_logarithms_vanish,
 )
-from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, first_decided, guard
+from archline.claims.verdicts import PROVED, ClaimQuery, Tactic, Verdict, find_first_decided, find_proved_guard
 from archline.expr.intervals import EvaluationError, UndefinedError
-from archline.expr.solutions import fixed_sizes
+from archline.expr.solutions import find_fixed_sizes
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import substitute_in_fact, substitute_names
 from archline.expr.values import bounds_of_value
 from archline.expr.values import evaluate as evaluate_claim
-from archline.growth.growths import domain_of
-from archline.ir.conditions import some_fact_excluded, with_all_facts
+from archline.growth.growths import make_domain
+from archline.ir.conditions import add_facts, has_false_fact
 from archline.ir.declarations import declared_scope
-from archline.ir.layout import ONE_LINE
+from archline.ir.layout import ONE_LINE_FITS
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.substitution import find_processors
-from archline.numbers import digits, readable
+from archline.numbers import format_nine_digits, format_readable
 from archline.records import record, replace
 
 MAX_TERM_PRODUCTS = 500_000
-MAX_UNDEFINED = 200
+MAX_POINTS_FOR_VALUE = 200
 """The maximum number of points at which the right side of a claim is evaluated to test that it has a value."""
-NAME = re.compile(r"[A-Za-z_]\w*")
+NAME_PATTERN = re.compile(r"[A-Za-z_]\w*")
 
 
 def decide_claims(
@@ -71,41 +71,41 @@ def decide_claims(
     """
     ensures = algorithm.ensures if ensures is None else ensures
     scope = replace(declared_scope(module, algorithm), reads_decimals=True)
-    facts = assumed_facts(module, algorithm) if facts is None else facts
+    facts = list_assumed_size_facts(module, algorithm) if facts is None else facts
     written = [_substitute_processors(replace(claim, when=(*claim.when, *facts)), algorithm) for claim in ensures]
     verdicts = [_decide_claim(claim, algorithm, costs, scope) for claim in written]
     if any(verdict.outcome == "unknown" for verdict in verdicts):
-        by_cases = case_splits.ByCases(module, algorithm, _decide_claim)
+        by_cases = case_splits.CaseDecider(module, algorithm, _decide_claim)
         verdicts = [
             by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, verdicts, strict=True)
         ]
     verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
     verdicts = [
-        replace(verdict, reason=_full_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
+        replace(verdict, reason=_add_failures_to_reason(verdict.reason)) if verdict.outcome == "unknown" else verdict
         for verdict in verdicts
     ]
     return tuple(replace(verdict, ensures=claim) for verdict, claim in zip(verdicts, ensures, strict=True))
 
 
-def _full_reason(reason: str) -> str:
+def _add_failures_to_reason(reason: str) -> str:
     """Add to the reason of an undecided claim that time ran out, or that a solver failed, if so."""
     return append_failures(reason if not Clock.late or OUT_OF_TIME in reason else f"{reason}; {OUT_OF_TIME}")
 
 
 def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     """Replace a verdict `holds` by unknown if no sizes satisfy the facts of the claim."""
-    cost = _cost(verdict.ensures, costs)
+    cost = _find_claimed_cost(verdict.ensures, costs)
     if verdict.outcome != "holds" or cost is None:
         return verdict
     asked = ClaimQuery(verdict.ensures, algorithm, costs, cost, scope)
     with suppress(ArchlineError):
         # Facts that growth does not read exclude no sizes here.
-        if domain_of(asked.facts) is not None:
+        if make_domain(asked.facts) is not None:
             return verdict
         if next(asked.points(branches=False), None) is None:
             return asked.unknown("no sizes satisfy both the `where` and the `when`")
-        if not asked.compares:
+        if not asked.is_comparison:
             return asked.unknown("no sizes >= 1 satisfy the facts")
     return verdict
 
@@ -122,75 +122,79 @@ def _substitute_processors(ensures: s.Ensures, algorithm: s.Algorithm) -> s.Ensu
 
 def _decide_claim(ensures: s.Ensures, algorithm: s.Algorithm, costs: Costs, scope: Scope) -> Verdict:
     """Decide a claim within the time limit; unknown if its metric is not derived."""
-    cost = _cost(ensures, costs)
+    cost = _find_claimed_cost(ensures, costs)
     if cost is None:
         return Verdict(ensures, "unknown", f"`{ensures.metric}` is not derived in this version")
     query = ClaimQuery(ensures, algorithm, costs, cost, scope)
-    return search(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
+    return search_within_time(lambda: _try_tactics(query), Verdict(ensures, "unknown", OUT_OF_TIME))
 
 
 def _by_unrolling(asked: ClaimQuery) -> Verdict | None:
-    return by_unrolling.by_unrolling(asked)
+    return by_unrolling.decide_by_unrolling(asked)
 
 
 def _try_tactics(asked: ClaimQuery) -> Verdict:
     """Decide a claim by the tactics for its relation and for the bounds that are known."""
     cost, claim = asked.cost, asked.claim
-    undefined = _without_value(asked) if asked.compares else None
+    undefined = _refute_undefined_claim(asked) if asked.is_comparison else None
     if undefined is not None:
-        return undefined if cost.lower is None else _with_evidence(undefined, asked)
+        return undefined if cost.lower is None else _add_evidence(undefined, asked)
     tactics: tuple[Tactic, ...]
     if cost.lower is None or cost.upper is None:
-        tactics = (_at_sizes,) if asked.compares and cost.valued else (by_recursion, by_shown_growth)
-        return first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
-    if asked.compares:
-        tactics = (_at_sizes, _as_written, _by_bounds, _by_unrolling)
+        tactics = (
+            (_decide_at_fixed_sizes,)
+            if asked.is_comparison and cost.valued
+            else (decide_by_recurrence, decide_by_shown_growth)
+        )
+        return find_first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
+    if asked.is_comparison:
+        tactics = (_decide_at_fixed_sizes, _accept_shown_bound, _decide_by_margins, _by_unrolling)
     else:
-        tactics = (by_growth_of_bounds, by_recursion, by_shown_growth)
-    verdict = first_decided(asked, tactics)
+        tactics = (decide_by_growth_of_bounds, decide_by_recurrence, decide_by_shown_growth)
+    verdict = find_first_decided(asked, tactics)
     assert verdict is not None
-    if not asked.compares and verdict.outcome == "holds":
-        verdict = where_logarithms_vanish(asked) or verdict
-    if asked.compares or verdict.outcome != "fails":
-        return _with_evidence(verdict, asked)
+    if not asked.is_comparison and verdict.outcome == "holds":
+        verdict = refute_where_logarithms_vanish(asked) or verdict
+    if asked.is_comparison or verdict.outcome != "fails":
+        return _add_evidence(verdict, asked)
 
     def is_proved(guarded: s.Ensures) -> bool:
         query = replace(asked, claim=guarded)
-        holds = next(query.points(), None) is not None and by_growth_of_bounds(query).outcome == "holds"
-        return holds and where_logarithms_vanish(query) is None
+        holds = next(query.points(), None) is not None and decide_by_growth_of_bounds(query).outcome == "holds"
+        return holds and refute_where_logarithms_vanish(query) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
-    return replace(_with_evidence(verdict, asked), guarded=guard(claim, sizes, is_proved) if sizes else None)
+    return replace(_add_evidence(verdict, asked), guarded=find_proved_guard(claim, sizes, is_proved) if sizes else None)
 
 
-def _with_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
+def _add_evidence(verdict: Verdict, asked: ClaimQuery) -> Verdict:
     """Add to a verdict, unless it is `holds`, the derived cost as text and the sizes that decide the claim."""
     if verdict.outcome == "holds":
         return verdict
     # Under facts about the cache, the bound to show is that of the largest cache that they imply.
-    shown = _unconditional_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
+    shown = _list_implied_bounds(asked.cost, asked.known)[0] if verdict.ensures.when else asked.cost
     derived, cost, point = cost_text(asked.costs, shown), asked.cost, verdict.point
     if point is None or (cost.interval_at is not None and not cost.exact):
         # Bounds that are evaluated by a recurrence may depend on all of its sizes.
         return replace(verdict, derived=derived, deciding=point)
     claim = verdict.ensures
-    named = s.names(claim.bound).union(*map(s.names, claim.when), NAME.findall(derived))
+    named = s.names(claim.bound).union(*map(s.names, claim.when), NAME_PATTERN.findall(derived))
     return replace(verdict, derived=derived, deciding={name: point[name] for name in point if name in named})
 
 
-def _cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
+def _find_claimed_cost(ensures: s.Ensures, costs: Costs) -> Cost | None:
     """Return the cost that a claim bounds; None if it is not derived."""
     if ensures.processors is not None:
         return time_cost(costs, Poly.symbol(ensures.processors.id), ensures.processors.id)
     return costs.metrics.get(ensures.metric)
 
 
-def _without_value(asked: ClaimQuery) -> Verdict | None:
+def _refute_undefined_claim(asked: ClaimQuery) -> Verdict | None:
     """Refute a claim whose right side has no value at some sizes; None if no such sizes are found."""
     bound = asked.claim.bound
-    if not any(_is_partial(node, asked) for node in s.nodes(bound)):
+    if not any(_may_be_undefined(node, asked) for node in s.nodes(bound)):
         return None
-    for point in islice(asked.points(branches=False), MAX_UNDEFINED):
+    for point in islice(asked.points(branches=False), MAX_POINTS_FOR_VALUE):
         try:
             evaluate_claim(bound, point)
         except UndefinedError as problem:
@@ -201,7 +205,7 @@ def _without_value(asked: ClaimQuery) -> Verdict | None:
     return None
 
 
-def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
+def _may_be_undefined(node: s.Node, asked: ClaimQuery) -> bool:
     """Test whether an operation may have no value at some sizes, as a quotient by 0."""
     match node:
         case s.Binary(op="/" | "//" | "%", right=divisor):
@@ -216,12 +220,12 @@ def _is_partial(node: s.Node, asked: ClaimQuery) -> bool:
             return False
 
 
-def _at_sizes(asked: ClaimQuery) -> Verdict | None:
+def _decide_at_fixed_sizes(asked: ClaimQuery) -> Verdict | None:
     """Decide a claim by the values of both sides if the facts determine all sizes; else None."""
     claim = asked.claim
     if claim.processors is not None:
         return None
-    fixed = fixed_sizes(asked.facts)
+    fixed = find_fixed_sizes(asked.facts)
     point = next(asked.points(), None) if fixed else None
     if point is None or not point.keys() <= fixed.keys():
         return None
@@ -240,7 +244,7 @@ def _at_sizes(asked: ClaimQuery) -> Verdict | None:
     return None
 
 
-def _as_written(asked: ClaimQuery) -> Verdict | None:
+def _accept_shown_bound(asked: ClaimQuery) -> Verdict | None:
     """Accept a claim whose text is that of a bound in reports, with the condition of the bound; else None."""
     claim, cost = asked.claim, asked.cost
     if claim.processors is not None or (cost.by_case and not cost.plans):
@@ -258,15 +262,15 @@ def _as_written(asked: ClaimQuery) -> Verdict | None:
     return None
 
 
-def _by_bounds(asked: ClaimQuery) -> Verdict:
+def _decide_by_margins(asked: ClaimQuery) -> Verdict:
     """Prove that the difference of both sides has the claimed sign at all sizes; else search a counterexample."""
-    asked = replace(asked, scope=with_cost_symbols(asked.scope))
+    asked = replace(asked, scope=add_cost_symbols(asked.scope))
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
-            claimed = as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
+            claimed = write_quotients_as_fractions(static_value(asked.claim.bound, asked.scope.with_facts(asked.known)))
             comparisons = [
                 _Comparison(replace(asked, cost=bounds), claimed)
-                for bounds in _unconditional_bounds(asked.cost, asked.known)
+                for bounds in _list_implied_bounds(asked.cost, asked.known)
             ]
             proved = next((comparison for comparison in comparisons if comparison.proved()), None)
             return comparisons[0].unproved() if proved is None else proved.asked.verdict("holds", PROVED)
@@ -276,7 +280,7 @@ def _by_bounds(asked: ClaimQuery) -> Verdict:
         return asked.unknown(str(problem))
 
 
-def with_cost_symbols(scope: Scope) -> Scope:
+def add_cost_symbols(scope: Scope) -> Scope:
     """Add the symbols of declared extern costs to a scope, as nonnegative counts."""
     for name in find_cost_symbols(scope.module.externs.values()):
         if name not in scope.values:
@@ -285,14 +289,14 @@ def with_cost_symbols(scope: Scope) -> Scope:
     return scope
 
 
-def _unconditional_bounds(cost: Cost, facts: Facts) -> list[Cost]:
+def _list_implied_bounds(cost: Cost, facts: Facts) -> list[Cost]:
     """List a cost for each pair of an upper bound whose condition the facts imply and a lower bound.
 
     Upper bounds of large caches come first; the given cost alone if the facts imply no condition.
     """
     if not cost.plans:
         return [cost]
-    known = facts.with_nonnegative(ONE_LINE)
+    known = facts.with_nonnegative(ONE_LINE_FITS)
     uppers = [plan.value for plan in reversed(cost.plans) if plan.where.is_implied(known)]
     lowers = (cost.lower, *(bound.value for bound in cost.by_loop))
     return [replace(cost, upper=upper, lower=lower) for upper in uppers for lower in lowers] or [cost]
@@ -307,13 +311,16 @@ class _Comparison:
 
     def proved(self, tactics: Sequence[Proof] = ()) -> bool:
         """Test whether the claim is proved for all sizes, with `tactics` in addition to the usual ones."""
-        return all(any(never_negative(margin, facts, tactics) for margin in group) for facts, group in self._margins())
+        return all(
+            any(prove_never_negative(margin, facts, tactics) for margin in group)
+            for facts, group in self._iterate_margins()
+        )
 
     def unproved(self) -> Verdict:
         """Search a counterexample to a claim that is not proved, then a proof by stronger tactics; else unknown."""
         asked = self.asked
         for point in asked.points():
-            reason = self._contradiction(point)
+            reason = self._describe_contradiction(point)
             if reason is not None and asked.has_runs(point):
                 return asked.verdict("fails", reason, point)
         with suppress(TooComplexError, highs.SolverError, OverflowError):
@@ -324,7 +331,7 @@ class _Comparison:
             return asked.unknown("only bounds on the cost are known, and they do not decide the claim")
         return asked.unknown("no proof, and no counterexample at the sizes checked")
 
-    def _margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
+    def _iterate_margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """Yield for each piece of the cost its facts and a group of values; one value >= 0 proves the claim there."""
         claim, cost, stated = self.asked.claim, self.asked.cost, self.asked.known
         if claim.processors is not None:
@@ -333,20 +340,20 @@ class _Comparison:
                 yield stated, tuple(margin.substitute(stated.rewrites) for margin in margins)
             return
         for piece, case in cost.facts_by_piece:
-            if case is not None and some_fact_excluded(claim.when, self.asked.scope.with_facts(case)):
+            if case is not None and has_false_fact(claim.when, self.asked.scope.with_facts(case)):
                 continue
-            facts = stated if case is None else with_all_facts(case, claim.when, self.asked.scope)
+            facts = stated if case is None else add_facts(case, claim.when, self.asked.scope)
             if claim.relation in ("==", "<="):
-                yield facts, (self.claimed - as_fractions(piece.upper.substitute(stated.rewrites)),)
+                yield facts, (self.claimed - write_quotients_as_fractions(piece.upper.substitute(stated.rewrites)),)
             if claim.relation in ("==", ">="):
-                yield facts, (as_fractions(piece.lower.substitute(stated.rewrites)) - self.claimed,)
+                yield facts, (write_quotients_as_fractions(piece.lower.substitute(stated.rewrites)) - self.claimed,)
 
-    def _contradiction(self, point: Mapping[str, int]) -> str | None:
+    def _describe_contradiction(self, point: Mapping[str, int]) -> str | None:
         """Describe how the cost contradicts the claim at a point; None if it does not."""
         claim = self.asked.claim
         try:
             lower, upper = enclose_count(self.asked.cost, point).ends
-            least, most = self._claimed(point)
+            least, most = self._evaluate_claimed(point)
         except NO_VALUE:
             return None
         relation = claim.relation
@@ -356,10 +363,15 @@ class _Comparison:
         is_count = claim.processors is not None or (lower.denominator == 1 and upper.denominator == 1)
         if not (too_much or too_little) or not is_count:
             return None
-        derived = readable(lower) if lower == upper else f"between {readable(lower)} and {readable(upper)}"
-        return f"derived {derived}, claimed {relation} {readable(least) if least == most else digits(least)}"
+        derived = (
+            format_readable(lower)
+            if lower == upper
+            else f"between {format_readable(lower)} and {format_readable(upper)}"
+        )
+        claimed = format_readable(least) if least == most else format_nine_digits(least)
+        return f"derived {derived}, claimed {relation} {claimed}"
 
-    def _claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
+    def _evaluate_claimed(self, point: Mapping[str, int]) -> tuple[Fraction, Fraction]:
         """Return an interval that encloses the claimed value at a point; the ends are equal if it is rational."""
         try:
             return bounds_of_value(evaluate(self.asked.known.restore(self.claimed), point))

@@ -19,23 +19,23 @@ from archline.algebra.facts import Facts
 from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Bound
 from archline.analysis.cost import AnyScheduleBound, Cost, Costs
-from archline.analysis.sampling import assumed
+from archline.analysis.sampling import list_assumed_facts
 from archline.cost_growth.any_schedule import (
-    above_one,
-    io_growth_lower_bound,
-    per_line,
-    power_of_words,
+    build_hbl_growth,
+    find_any_schedule_growth,
+    list_cache_power_factors,
+    require_sizes_above_one,
     sum_hbl_iterations,
 )
-from archline.cost_growth.forms import at_most
-from archline.cost_growth.growth_of_cost import TALL_CACHE, growth_of
-from archline.cost_growth.pieces import growth_of_recurrence, in_any_cache
+from archline.cost_growth.forms import build_upper_growth
+from archline.cost_growth.growth_of_cost import TALL_CACHE, derive_theta
+from archline.cost_growth.pieces import find_recurrence_growths, is_valid_in_any_cache
 from archline.expr import build as b
 from archline.expr.text import Formula, join_phrases
-from archline.growth.growths import is_number, make_order_formula
+from archline.growth.growths import is_integer_literal, make_order_formula
 from archline.growth.is_big_o import can_prove_big_o
 from archline.growth.log_domain import Domain
-from archline.ir.conditions import assuming_facts
+from archline.ir.conditions import assume_facts
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
@@ -44,7 +44,7 @@ from archline.language.model import Module
 from archline.records import record
 from archline.recurrences.exact.base_cases import remove_divisors
 
-OPTIMAL = "1"
+OPTIMAL_FACTOR = "1"
 MAX_TRIALS = 250
 MAX_ATOMS = 1_000
 """The maximum number of atoms, nested ones included, of expressions that are compared."""
@@ -66,7 +66,7 @@ class OptimalityRegime:
         """The result as text: asymptotically optimal, within a factor, or the reason why it is unknown."""
         if self.factor is None:
             return f"unknown: {self.reason}"
-        if self.factor == OPTIMAL:
+        if self.factor == OPTIMAL_FACTOR:
             return "asymptotically optimal"
         return join_phrases("within a factor ", make_order_formula("O", self.factor.expr))
 
@@ -94,35 +94,40 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
     under = () if is_given else (TALL_CACHE,)
     sizes = module.signatures[algorithm].size_names
     scope = declared_scope(module, algorithm)
-    under = (*under, *above_one(cost.orderless, sizes, scope.facts))
-    facts = (*algorithm.where, *assumed(algorithm), *under)
+    under = (*under, *require_sizes_above_one(cost.orderless, sizes, scope.facts))
+    facts = (*algorithm.where, *list_assumed_facts(algorithm), *under)
     try:
-        scope = assuming_facts(scope, *facts)
+        scope = assume_facts(scope, *facts)
         declared = scope.facts
-        search = _Search(
-            costs, cost, scope, facts, io_growth_lower_bound(costs, cost, declared), _factors(cost.orderless, sizes)
+        search = _FactorSearch(
+            costs,
+            cost,
+            scope,
+            facts,
+            find_any_schedule_growth(costs, cost, declared),
+            _list_candidate_factors(cost.orderless, sizes),
         )
         regimes = tuple(search.regimes())
-        floors = tuple(_terms_below(costs, cost.orderless, sizes, facts, declared))
+        floors = tuple(_iterate_hbl_formulas(costs, cost.orderless, sizes, facts, declared))
     except ArchlineError:
         # The diagnostic is about the printed form, which is not in the source.
-        regimes, floors = (OptimalityRegime("", None, UNREAD),), ()
+        regimes, floors = (OptimalityRegime("", None, UNDERIVED_GROWTH),), ()
     return OptimalityResult(tuple(map(Formula, under)), regimes, floors)
 
 
-def _terms_below(
+def _iterate_hbl_formulas(
     costs: Costs, bound: AnyScheduleBound, sizes: tuple[str, ...], facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[Formula]:
     """Yield the HBL bounds as formulas, one for each power of Z except 0, which only counts compulsory misses."""
     for power, count in sum_hbl_iterations(bound).items():
-        yield Formula(per_line(growth_of(costs, count, sizes, facts, known) or costs.tree(count), power))
+        yield Formula(build_hbl_growth(derive_theta(costs, count, sizes, facts, known) or costs.tree(count), power))
 
 
-UNREAD = "its growth cannot be derived from its closed form"
+UNDERIVED_GROWTH = "its growth cannot be derived from its closed form"
 
 
 @dataclass(eq=False)
-class _Search:
+class _FactorSearch:
     """Searches the smallest factor in each regime; `least` is the growth of the bound for any schedule.
 
     `factors` are the candidates in increasing order, each with the largest candidate of its kind.
@@ -139,67 +144,73 @@ class _Search:
     def regimes(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes from small caches to large ones, with decreasing factors."""
         assert self.cost.orderless is not None
-        if self.least is None or is_number(self.least, 1):
+        if self.least is None or is_integer_literal(self.least, 1):
             yield OptimalityRegime("", None, self.cost.orderless.reason or "no lower bound for all schedules is known")
         elif self.cost.orders is not None:
-            yield from self._by_orders()
+            yield from self._iterate_recurrence_regimes()
         else:
-            yield from self._by_alternatives()
+            yield from self._iterate_cache_regimes()
 
-    def _by_orders(self) -> Iterator[OptimalityRegime]:
-        growths = growth_of_recurrence(self.cost, self.facts)
+    def _iterate_recurrence_regimes(self) -> Iterator[OptimalityRegime]:
+        growths = find_recurrence_growths(self.cost, self.facts)
         if isinstance(growths, str):
             yield OptimalityRegime("", None, growths)
             return
         for growth in growths:
-            if not in_any_cache(self.costs, self.cost, growth, self.facts, self.scope):
+            if not is_valid_in_any_cache(self.costs, self.cost, growth, self.facts, self.scope):
                 yield OptimalityRegime(growth.when, None, "its growth is unknown for caches with few lines")
                 continue
             assert growth.upper is not None
-            yield self._regime(growth.when, growth.upper, growth.facts)
+            yield self._find_smallest_factor(growth.when, growth.upper, growth.facts)
 
-    def _by_alternatives(self) -> Iterator[OptimalityRegime]:
+    def _iterate_cache_regimes(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes of the bounds by cache; one whose factor is not smaller than the last one is left out."""
         alternatives = self.cost.by_cache
         factors, rank = list(self.factors), len(self.factors) + 1
         # The largest caches are tried first, as the number of trials is limited; then only smaller factors than before.
-        largest = [self._of_alternative(alternative, len(factors)) for alternative in alternatives[-1:]]
-        for regime in chain((self._of_alternative(alternative, rank) for alternative in alternatives[:-1]), largest):
+        largest = [self._find_regime_of_bound(alternative, len(factors)) for alternative in alternatives[-1:]]
+        for regime in chain(
+            (self._find_regime_of_bound(alternative, rank) for alternative in alternatives[:-1]), largest
+        ):
             rank_of_factor = min(rank, len(factors)) if regime.factor is None else factors.index(regime.factor)
             if rank_of_factor < rank:
                 rank = rank_of_factor
                 yield regime
 
-    def _of_alternative(self, alternative: Bound, most: int) -> OptimalityRegime:
+    def _find_regime_of_bound(self, alternative: Bound, most: int) -> OptimalityRegime:
         """Find the regime of a bound by cache, with one of the first `most` factors."""
         when = "" if alternative.where.when == "Z >= L" else alternative.where.when
         if sum(1 for value in (alternative.value, *alternative.where.needs) for _ in value.atoms_within()) > MAX_ATOMS:
             return OptimalityRegime(when, None, "its closed form is too long to compare")
         try:
-            return self._regime(when, self._upper(alternative), (*self.facts, *self._fits(alternative)), most)
+            return self._find_smallest_factor(
+                when, self._build_upper_growth(alternative), (*self.facts, *self._list_conditions(alternative)), most
+            )
         except ArchlineError:
-            return OptimalityRegime(when, None, UNREAD)
+            return OptimalityRegime(when, None, UNDERIVED_GROWTH)
 
-    def _fits(self, alternative: Bound) -> tuple[s.Fact, ...]:
+    def _list_conditions(self, alternative: Bound) -> tuple[s.Fact, ...]:
         """List the conditions of a bound by cache as facts, multiplied out if they have divisors."""
         needs = [remove_divisors(need, self.scope.facts, upper=True) for need in alternative.where.needs]
         if needs == list(alternative.where.needs):
             return alternative.where.facts
         return tuple(b.binary(">=", to_tree(need), b.ZERO) for need in needs)
 
-    def _upper(self, alternative: Bound) -> s.Expr:
+    def _build_upper_growth(self, alternative: Bound) -> s.Expr:
         smooth = alternative.smooth()
         facts = self.scope.facts
-        return at_most(self.costs, alternative.value if smooth is None else facts.simplify(smooth[1]), facts)
+        return build_upper_growth(self.costs, alternative.value if smooth is None else facts.simplify(smooth[1]), facts)
 
-    def _regime(self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None) -> OptimalityRegime:
+    def _find_smallest_factor(
+        self, when: str, upper: s.Expr, facts: Sequence[s.Fact], most: int | None = None
+    ) -> OptimalityRegime:
         """Find the smallest factor that is proved for the growth `upper`, among all factors or the first `most`."""
         assert self.least is not None
         domain = Domain(facts)
         is_within: dict[str, bool] = {}
         for factor, (_, largest) in islice(self.factors.items(), most):
             # If the largest factor of a kind is not proved, no smaller one is.
-            for candidate in (largest, factor) if factor != OPTIMAL else (factor,):
+            for candidate in (largest, factor) if factor != OPTIMAL_FACTOR else (factor,):
                 if is_out_of_time():
                     return OptimalityRegime(when, None, OUT_OF_TIME)
                 if candidate not in is_within:
@@ -214,7 +225,7 @@ class _Search:
         return OptimalityRegime(when, None, "none of the candidate factors could be proved")
 
 
-def _factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
+def _list_candidate_factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tuple[s.Expr, Formula]]:
     """List the candidate factors: 1 or L times powers of Z, then times logarithms of sizes and sizes.
 
     Each has the largest factor of its kind.
@@ -222,7 +233,7 @@ def _factors(bound: AnyScheduleBound, sizes: Sequence[str]) -> dict[Formula, tup
     powers = {Fraction(0), Fraction(1, 2), Fraction(1), *(term.power for term in bound.floors)}
     ordered = sorted((power + Fraction(lines, 2), power, lines) for power in powers for lines in (0, 1))
     line = b.name("L")
-    of_cache = [b.product([*[line] * lines, *power_of_words(power)]) for _, power, lines in ordered]
+    of_cache = [b.product([*[line] * lines, *list_cache_power_factors(power)]) for _, power, lines in ordered]
     kinds = [(factor, of_cache[-1]) for factor in of_cache]
     for logarithm, lines in product((True, False), (0, 1)):
         for size in map(b.name, sizes):

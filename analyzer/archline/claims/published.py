@@ -13,24 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.sampling import assumed
-from archline.cost_growth.any_schedule import above_one, io_growth_lower_bound
+from archline.analysis.sampling import list_assumed_facts
+from archline.cost_growth.any_schedule import find_any_schedule_growth, require_sizes_above_one
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.tree import substitute_names
 from archline.expr.values import bounds_of_value, evaluate
 from archline.growth.is_big_o import Proved, Refuted, is_O
-from archline.ir.conditions import with_all_facts
+from archline.ir.conditions import add_facts
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.language.model import Module
 from archline.language.parser import parse_expression
 from archline.records import record
-from archline.resources import resource
+from archline.resources import find_resource
 
-COMPARISON_SIZE, WORDS = 2**40, 2**24
+COMPARISON_SIZE, COMPARISON_WORDS = 2**40, 2**24
 """The size and the words of fast memory at which leading coefficients are compared."""
 
 
@@ -50,7 +50,7 @@ class PublishedBound:
 
 
 @record
-class Published:
+class PublishedComparison:
     """The published bounds of one kernel; `because` explains why a bound differs in growth from the derived one."""
 
     kernel: str
@@ -59,15 +59,15 @@ class Published:
 
 
 @lru_cache(maxsize=1)
-def published_tables() -> dict[str, Any]:
+def load_published_tables() -> dict[str, Any]:
     """Load `source`, `kernels`, and `algorithms` with `kernel`, `sizes` and `because` from the data file."""
-    tables: dict[str, Any] = json.loads((resource("bounds") / "published.json").read_text(encoding="utf-8"))
+    tables: dict[str, Any] = json.loads((find_resource("bounds") / "published.json").read_text(encoding="utf-8"))
     return tables
 
 
-def target_of(algorithm: s.Algorithm) -> str | None:
+def find_library_target(algorithm: s.Algorithm) -> str | None:
     """Return the name of a library algorithm, as `dense.matmul::matmul_basic`; None for other algorithms."""
-    root, path = resource("stdlib").resolve(), Path(str(algorithm.span.source.path))
+    root, path = find_resource("stdlib").resolve(), Path(str(algorithm.span.source.path))
     try:
         inside = path.resolve().relative_to(root)
     except (OSError, ValueError):
@@ -75,21 +75,25 @@ def target_of(algorithm: s.Algorithm) -> str | None:
     return f"{'.'.join(inside.with_suffix('').parts)}::{algorithm.name}"
 
 
-def published_bounds(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> Published | None:
+def compare_published_bounds(
+    module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost
+) -> PublishedComparison | None:
     """Compare the published bounds of a library algorithm with the derived one; None for other algorithms."""
-    entry = published_tables()["algorithms"].get(target_of(algorithm))
+    entry = load_published_tables()["algorithms"].get(find_library_target(algorithm))
     if entry is None or cost.orderless is None:
         return None
     sizes = {name: parse_expression(value) for name, value in (entry["sizes"] | {"S": "Z"}).items()}
     ours = _DerivedBound.of(module, algorithm, costs, cost)
     result = []
-    for by, text in published_tables()["kernels"][entry["kernel"]].items():
+    for by, text in load_published_tables()["kernels"][entry["kernel"]].items():
         theirs = substitute_names(parse_expression(text), sizes)
         relation = ours.relation(theirs)
         times = ours.times(theirs) if relation == "the same" else None
-        result.append(PublishedBound(by, published_tables()["source"][by], format_expression(theirs), relation, times))
+        result.append(
+            PublishedBound(by, load_published_tables()["source"][by], format_expression(theirs), relation, times)
+        )
     because = entry.get("because") if any(published.relation != "the same" for published in result) else None
-    return Published(entry["kernel"], tuple(result), because)
+    return PublishedComparison(entry["kernel"], tuple(result), because)
 
 
 @record
@@ -107,10 +111,14 @@ class _DerivedBound:
         assert cost.orderless is not None
         sizes = module.signatures[algorithm].size_names
         scope = declared_scope(module, algorithm)
-        facts = (*algorithm.where, *assumed(algorithm), *above_one(cost.orderless, sizes, scope.facts))
-        known = with_all_facts(scope.facts, facts, scope)
-        whole, touched = (io_growth_lower_bound(costs, cost, known, touched=only) for only in (False, True))
-        return _DerivedBound(cost, sizes, _of_words(whole), _of_words(touched), facts)
+        facts = (
+            *algorithm.where,
+            *list_assumed_facts(algorithm),
+            *require_sizes_above_one(cost.orderless, sizes, scope.facts),
+        )
+        known = add_facts(scope.facts, facts, scope)
+        whole, touched = (find_any_schedule_growth(costs, cost, known, touched=only) for only in (False, True))
+        return _DerivedBound(cost, sizes, _substitute_one_word_lines(whole), _substitute_one_word_lines(touched), facts)
 
     def relation(self, theirs: s.Expr) -> str:
         """Compare the growth of a published bound, `theirs`, with that of the derived one; see `PublishedBound`.
@@ -137,7 +145,7 @@ class _DerivedBound:
     def times(self, theirs: s.Expr) -> float | None:
         """Return the ratio of a published bound to the derived one at large sizes; None without values."""
         assert self.cost.orderless is not None
-        point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": WORDS, "L": 1}
+        point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": COMPARISON_WORDS, "L": 1}
         try:
             value, derived = evaluate(theirs, point), self.cost.orderless.at(point)
         except EvaluationError:
@@ -145,6 +153,6 @@ class _DerivedBound:
         return round(float(sum(bounds_of_value(value)) / 2 / derived), 3) if derived else None
 
 
-def _of_words(lines: s.Expr | None) -> s.Expr | None:
+def _substitute_one_word_lines(lines: s.Expr | None) -> s.Expr | None:
     """Substitute L = 1 in an expression; None stays None."""
     return None if lines is None else substitute_names(lines, {"L": b.ONE})

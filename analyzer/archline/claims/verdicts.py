@@ -7,25 +7,25 @@ from functools import cached_property
 from typing import TypeAlias
 
 from archline.algebra.facts import Facts
-from archline.analysis.checks.failures import certain_failure
+from archline.analysis.checks.failures import find_certain_failure
 from archline.analysis.cost import Cost, Costs
-from archline.analysis.sampling import assumed, points
+from archline.analysis.sampling import list_assumed_facts, list_valid_sizes
 from archline.expr import build as b
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Proved
-from archline.ir.conditions import with_all_facts
+from archline.ir.conditions import add_facts
 from archline.ir.scope import Scope
 from archline.language import syntax as s
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record, replace
 
 PROVED = "proved for all sizes"
-LEAST_GUARD, LARGEST_GUARD = 2, 5
+MIN_GUARD_SIZE, MAX_GUARD_SIZE = 2, 5
 """A guard requires sizes of at least a number between these two."""
 
 
 @record
-class Guarded:
+class GuardedClaim:
     """A claim with a further condition; without it the claim fails only at sizes `fails_where`, as `n < 2`."""
 
     ensures: s.Ensures
@@ -48,7 +48,7 @@ class Verdict:
     proofs: tuple[Proved, ...] = ()
     derived: str = ""
     deciding: Mapping[str, int] | None = None
-    guarded: Guarded | None = None
+    guarded: GuardedClaim | None = None
 
 
 @record(eq=False)
@@ -62,29 +62,29 @@ class ClaimQuery:
     scope: Scope
 
     @property
-    def compares(self) -> bool:
+    def is_comparison(self) -> bool:
         """True if the claim compares values, not growth."""
         return self.claim.relation in ("==", "<=", ">=")
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
         """All facts under which the claim is made."""
-        return (*express_facts_in_sizes(self.algorithm), *assumed(self.algorithm), *self.claim.when)
+        return (*express_facts_in_sizes(self.algorithm), *list_assumed_facts(self.algorithm), *self.claim.when)
 
     @cached_property
     def known(self) -> Facts:
         """The facts about symbols from the declaration and the claim."""
-        return with_all_facts(self.scope.facts, self.claim.when, self.scope)
+        return add_facts(self.scope.facts, self.claim.when, self.scope)
 
     def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
         """Yield points that satisfy the facts; with `branches`, all declared costs, of any branch, are counts there."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
         free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
-        return points(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
+        return list_valid_sizes(self.algorithm, self.scope, (*self.costs.parameters, *free), self.claim.when, branches)
 
     def has_runs(self, point: Mapping[str, int]) -> bool:
         """Test whether a run at a point may end without an error; only such a point can refute a claim."""
-        return certain_failure(self.scope.module, self.algorithm, point) is None
+        return find_certain_failure(self.scope.module, self.algorithm, point) is None
 
     def verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
@@ -103,7 +103,7 @@ Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]
 """A function that decides a claim; unknown, with a reason, if it cannot, and None if it does not apply."""
 
 
-def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
+def find_first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | None:
     """Return the first verdict that is not unknown; else that of the first tactic that applies, or None."""
     first_verdict: Verdict | None = None
     for tactic in tactics:
@@ -114,7 +114,7 @@ def first_decided(asked: ClaimQuery, tactics: Iterable[Tactic]) -> Verdict | Non
     return first_verdict
 
 
-def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
+def join_case_verdicts(cases: Iterable[Verdict | None]) -> Verdict | None:
     """Join the verdicts of all cases: holds if all hold; the first one that does not, if it fails; else None."""
     held: list[Verdict] = []
     for verdict in cases:
@@ -124,26 +124,28 @@ def in_cases(cases: Iterable[Verdict | None]) -> Verdict | None:
     return replace(held[0], proofs=tuple(proof for verdict in held for proof in verdict.proofs)) if held else None
 
 
-def guard(ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]) -> Guarded | None:
+def find_proved_guard(
+    ensures: s.Ensures, sizes: Sequence[str], proved: Callable[[s.Ensures], bool]
+) -> GuardedClaim | None:
     """Return the claim with the first guard under which `proved` accepts it; None if it accepts none.
 
     A guard is a minimum value of one of the `sizes`, or of all sizes.
     """
     # Most claims that fail do so at large sizes as well: one test with the strongest guard excludes them.
-    if not proved(_guarded(ensures, LARGEST_GUARD, sizes).ensures):
+    if not proved(_add_guard(ensures, MAX_GUARD_SIZE, sizes).ensures):
         return None
-    candidates = (_guarded(ensures, least, names) for least, names in guards(sizes))
+    candidates = (_add_guard(ensures, least, names) for least, names in iterate_guards(sizes))
     return next((candidate for candidate in candidates if proved(candidate.ensures)), None)
 
 
-def guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
+def iterate_guards(sizes: Sequence[str]) -> Iterator[tuple[int, Sequence[str]]]:
     """Yield the guards to try, each as a minimum value and the names that it holds for: a single size, then all."""
-    for least in range(LEAST_GUARD, LARGEST_GUARD + 1):
+    for least in range(MIN_GUARD_SIZE, MAX_GUARD_SIZE + 1):
         yield from ((least, (name,)) for name in sizes)
-    yield from ((least, sizes) for least in (LEAST_GUARD, LARGEST_GUARD))
+    yield from ((least, sizes) for least in (MIN_GUARD_SIZE, MAX_GUARD_SIZE))
 
 
-def _guarded(ensures: s.Ensures, least: int, names: Sequence[str]) -> Guarded:
+def _add_guard(ensures: s.Ensures, least: int, names: Sequence[str]) -> GuardedClaim:
     """Add to a claim the condition that the sizes `names` are at least `least`."""
     fails_where = " or ".join(f"{name} < {least}" for name in names)
-    return Guarded(replace(ensures, when=(*ensures.when, *b.lower_bound_facts(names, least))), fails_where)
+    return GuardedClaim(replace(ensures, when=(*ensures.when, *b.lower_bound_facts(names, least))), fails_where)

@@ -22,7 +22,7 @@ from archline.cli import options as shared
 from archline.costs import rules
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.records import replace
-from archline.report import formats
+from archline.report import list_formats
 from archline.report.layout import terminal_width
 
 if TYPE_CHECKING:
@@ -41,8 +41,8 @@ CONFIGURED = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.set_defaults(problems=(), required="targets")
-    parser.add_argument("targets", nargs="*", metavar="TARGET", help=shared.TARGET)
-    shared.add(parser, "--where")
+    parser.add_argument("targets", nargs="*", metavar="TARGET", help=shared.TARGET_HELP)
+    shared.add_options(parser, "--where")
     parser.add_argument("--strict", action="store_true", help="treat warnings (e.g. AL602) as failures: exit with 1")
     verbosity = parser.add_mutually_exclusive_group()
     verbosity.add_argument("-q", "--quiet", action="store_true", help="show only claims that fail or are undecided")
@@ -50,18 +50,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--force-exclude", action="store_true", help="apply `exclude` to files named here too")
     parser.add_argument("--baseline", metavar="FILE", help="compare costs with this baseline file")
     parser.add_argument("--write-baseline", metavar="FILE", help="write costs and findings to this baseline")
-    shared.add(parser, "--tolerance")
+    shared.add_options(parser, "--tolerance")
     for option, effect in (("select", "report only these findings"), ("ignore", "do not report these findings")):
         parser.add_argument(
-            f"--{option}", type=shared.listed, metavar="CODES", help=f"{effect}: codes or prefixes of codes (e.g. AL6)"
+            f"--{option}",
+            type=shared.split_list,
+            metavar="CODES",
+            help=f"{effect}: codes or prefixes of codes (e.g. AL6)",
         )
     parser.add_argument("--certificates", action="store_true", help="show proofs of growth claims that hold")
-    shared.add(parser, "--jobs", *shared.PRINTING, choices=formats("checks"))
+    shared.add_options(parser, "--jobs", *shared.PRINTING_OPTIONS, choices=list_formats("checks"))
 
 
 def execute(options: argparse.Namespace) -> int:
     """Run the command."""
-    from archline.api.checks import Task, outcomes, require_sizes, require_sizes_of_project
+    from archline.api.checks import Task, check_tasks, require_sizes, require_sizes_of_project
     from archline.api.configuration import FINDING_CODES, unknown_codes
     from archline.report.findings import CheckReport
     from archline.report.view import CheckView
@@ -88,13 +91,13 @@ def execute(options: argparse.Namespace) -> int:
         with reported():
             _require_baseline(options.baseline)
     tasks: list[Task] = []
-    for target in [] if problems else _targets(options):
+    for target in [] if problems else _list_targets(options):
         with reported():
-            source = shared.standard_input() if target == "-" else None
+            source = shared.read_standard_input() if target == "-" else None
             where = project.facts if options.where is None else options.where
             tasks.append(Task(target, where or None, options.certificates, source, options.time_limit))
     views: list[CheckView] = []
-    for outcome in outcomes(tasks, options.jobs, cached=not options.no_cache):
+    for outcome in check_tasks(tasks, options.jobs, cached=not options.no_cache):
         with reported():
             if not isinstance(outcome, CheckView):
                 raise ArchlineError(outcome)
@@ -119,10 +122,10 @@ def execute(options: argparse.Namespace) -> int:
     )
     named, notes = [task.target for task in tasks if task.source is None], list[str]()
     if options.write_baseline is not None:
-        report = _written(options, report, named, bool(problems))
+        report = _write_baseline(options, report, named, bool(problems))
     elif options.baseline is not None and not options.problems:
         with reported():
-            report = _compared(options, report, named, notes)
+            report = _compare_with_baseline(options, report, named, notes)
     report = replace(report, problems=tuple(problems.values()))
     renderer = import_module(f"archline.report.checks.{options.format}")
     sys.stdout.write(renderer.render(report, terminal_width()))
@@ -135,37 +138,41 @@ def execute(options: argparse.Namespace) -> int:
 
 def _require_baseline(file: str) -> None:
     """Raise ArchlineError (AL442) for a file that is not a baseline, before anything is derived."""
-    from archline.api.baselines import accepted
+    from archline.api.baselines import read_accepted_findings
 
-    accepted(file)
+    read_accepted_findings(file)
 
 
-def _targets(options: argparse.Namespace) -> list[str]:
+def _list_targets(options: argparse.Namespace) -> list[str]:
     """List the programs to check: the targets, with folders replaced by their programs, less excluded ones."""
     excludes = options.configuration.excludes
-    names = chain.from_iterable(shared.programs(target, excludes) for target in options.targets)
+    names = chain.from_iterable(shared.list_programs(target, excludes) for target in options.targets)
     return [name for name in dict.fromkeys(names) if not (options.force_exclude and excludes(Path(name)))]
 
 
-def _written(options: argparse.Namespace, report: CheckReport, targets: list[str], has_problems: bool) -> CheckReport:
+def _write_baseline(
+    options: argparse.Namespace, report: CheckReport, targets: list[str], has_problems: bool
+) -> CheckReport:
     """Write a baseline of the targets without errors, and return the report with the findings that it accepts."""
-    from archline.api.baselines import accepted, baseline
+    from archline.api.baselines import build_baseline, read_accepted_findings
 
     file, valid = options.write_baseline, {view.target for view in report.targets if not view.errors}
     if has_problems and not valid:
         print(f"{file} was not written: no program can be checked", file=sys.stderr)
         return report
     written = [target for target in targets if target in valid]
-    shared.write_whole(Path(file), baseline(file, written, report, options.jobs, not options.no_cache))
+    shared.write_file_atomically(Path(file), build_baseline(file, written, report, options.jobs, not options.no_cache))
     left = ", ".join(target for target in targets if target not in valid)
     unchanged = f"; the entries of programs that cannot be checked are unchanged: {left}" * bool(left)
     print(f"wrote {file}{unchanged}", file=sys.stderr)
-    return replace(report, accepted=accepted(file), compared=True)
+    return replace(report, accepted=read_accepted_findings(file), compared=True)
 
 
-def _compared(options: argparse.Namespace, report: CheckReport, targets: list[str], notes: list[str]) -> CheckReport:
+def _compare_with_baseline(
+    options: argparse.Namespace, report: CheckReport, targets: list[str], notes: list[str]
+) -> CheckReport:
     """Return the report with what changed since the baseline, and append notes about the baseline to `notes`."""
-    from archline.api.baselines import compared_with
+    from archline.api.baselines import compare_with_baseline
     from archline.api.changes import Terms
     from archline.costs.sizes import parse_share
 
@@ -174,5 +181,7 @@ def _compared(options: argparse.Namespace, report: CheckReport, targets: list[st
     terms = Terms(parse_share(options.tolerance or "0"), where=where)
     paths, project = {Path(target).resolve() for target in targets}, options.configuration
     about = options.baseline, targets, terms, options.jobs, cached, notes
-    changes, accepted = compared_with(*about, lambda: paths.issuperset(path.resolve() for path in project.programs))
+    changes, accepted = compare_with_baseline(
+        *about, lambda: paths.issuperset(path.resolve() for path in project.programs)
+    )
     return replace(report, changes=changes, accepted=accepted, compared=True)

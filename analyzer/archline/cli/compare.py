@@ -20,31 +20,31 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    text = f"{shared.ENERGY_TARGET}; two or more"
+    text = f"{shared.ENERGY_TARGET_HELP}; two or more"
     parser.add_argument("targets", nargs="+", metavar="TARGET", help=text)
-    shared.add(parser, *shared.MACHINES)
-    default = f"that of the formulas, else {shared.USUAL}; for --by time or power roofline before ice"
-    shared.add(parser, "--model", help=f"{shared.MODELS} (default: {default})")
-    shared.add(parser, "--power")
+    shared.add_options(parser, *shared.MACHINE_OPTIONS)
+    default = f"that of the formulas, else {shared.DEFAULT_MODEL_HELP}; for --by time or power roofline before ice"
+    shared.add_options(parser, "--model", help=f"{shared.MODELS_HELP} (default: {default})")
+    shared.add_options(parser, "--power")
     parser.add_argument(
         "--by",
         type=lambda text: text.replace("-", "_"),
         choices=("energy", "time", "power", "energy_delay", "bytes"),
         help="quantity to compare (default: energy; time if the machine has no energy for the model)",
     )
-    shared.add(parser, "--at")
+    shared.add_options(parser, "--at")
     parser.add_argument(
         "--sweep", metavar="SIZES", help="sizes to sweep: n=64..8192 (doubling), n=m=p=64..8192, n=10..90 step 20"
     )
-    shared.add(parser, "--where", *shared.EXECUTION, "--procs")
+    shared.add_options(parser, "--where", *shared.EXECUTION_OPTIONS, "--procs")
     parser.add_argument("--execute", action="store_true", help="run on generated data if the bounds do not decide")
     parser.add_argument("--growth", action="store_true", help="also print the growth table")
     parser.add_argument("--all", action="store_true", help="print growth with one processor along an axis too")
     parser.add_argument("--certificates", action="store_true", help="show how growth is proved (text and JSON)")
-    shared.add(parser, "--out", *shared.PRINTING, choices=FORMATS)
+    shared.add_options(parser, "--out", *shared.PRINTING_OPTIONS, choices=FORMATS)
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.compare.comparisons import compare_subjects
@@ -61,7 +61,7 @@ def execute(options: argparse.Namespace) -> str:
 
         check_target(options.out)
     chosen = shared.read_model(options)
-    settings = shared.energy_settings(options)
+    settings = shared.read_energy_settings(options)
     comparison = compare_subjects(
         subjects,
         machines,

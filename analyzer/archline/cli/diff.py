@@ -25,13 +25,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="the older version: a folder, a file, a baseline, or a revision")
     parser.add_argument("head", nargs="?", metavar="HEAD", help="the newer version (default: the work tree)")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bound rose, too")
-    shared.add(parser, "--tolerance")
+    shared.add_options(parser, "--tolerance")
     parser.add_argument("--only", choices=("growth",), help="report only changes of growth order")
     parser.add_argument("--all", action="store_true", help="show all regimes of the cache in which a cost changed")
     text = "show values at n=64,m=2^20; may be repeated"
     parser.add_argument("--at", action="append", default=[], dest="sizes", metavar="SIZES", help=text)
     formats = ("github", "json", "markdown", "text")
-    shared.add(parser, "--where", "--jobs", *shared.PRINTING, choices=formats)
+    shared.add_options(parser, "--where", "--jobs", *shared.PRINTING_OPTIONS, choices=formats)
 
 
 def execute(options: argparse.Namespace) -> int:

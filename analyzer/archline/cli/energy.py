@@ -20,15 +20,17 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.set_defaults(required="machines")
-    parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.ENERGY_TARGET)
-    shared.add(parser, *shared.MACHINES, "--model", "--power", "--at", "--where", *shared.EXECUTION, "--procs")
+    parser.add_argument("targets", nargs="+", metavar="TARGET", help=shared.ENERGY_TARGET_HELP)
+    shared.add_options(
+        parser, *shared.MACHINE_OPTIONS, "--model", "--power", "--at", "--where", *shared.EXECUTION_OPTIONS, "--procs"
+    )
     parser.add_argument("--sweep", metavar="SIZES", help="sizes to sweep, one row each: P=1..64, n=m=64..8192")
-    shared.add(parser, "--measured")
+    shared.add_options(parser, "--measured")
     parser.add_argument("--all", action="store_true", help="on a grid: print all symbolic forms in full")
-    shared.add(parser, *shared.PRINTING, choices=FORMATS)
+    shared.add_options(parser, *shared.PRINTING_OPTIONS, choices=FORMATS)
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.energy.answers import derive_energies
@@ -41,7 +43,7 @@ def execute(options: argparse.Namespace) -> str:
     chosen = shared.read_model(options)
     subjects = [make_subject(target, options.where) for target in options.targets]
     at = shared.read_at(options) if options.at is not None or options.matrix is not None else None
-    settings = shared.energy_settings(options)
+    settings = shared.read_energy_settings(options)
     points = [at] if options.sweep is None else SizeSweep.read(options.sweep).points_with(at or {})
     everywhere = options.all or options.format in ("json", "csv")
     rows = [

@@ -16,7 +16,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="measurements in SI units, one run per row")
     parser.add_argument("--model", metavar="MODEL", default="roofline", help="roofline or ice (default: roofline)")
     parser.add_argument("--out", metavar="FILE", help="write the fitted machine to a new `.toml` file")
-    shared.add(parser, "--format", choices=("text", "json"))
+    shared.add_options(parser, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -36,9 +36,9 @@ def execute(options: argparse.Namespace) -> int:
 
     problems: list[Diagnostic] = []
     formatted: list[tuple[Source, str]] = []
-    for name in dict.fromkeys(chain.from_iterable(map(shared.programs, options.files))):
+    for name in dict.fromkeys(chain.from_iterable(map(shared.list_programs, options.files))):
         try:
-            source = _read(name)
+            source = _read_program(name)
             formatted.append((source, format_source(source)))
         except ArchlineError as problem:
             problems.extend(problem.diagnostics)
@@ -49,12 +49,12 @@ def execute(options: argparse.Namespace) -> int:
     return 1 if changed and (options.check or options.diff) else 0
 
 
-def _read(name: str) -> Source:
+def _read_program(name: str) -> Source:
     from archline.language.source import read_source
 
     if os.path.isdir(name):
         raise error(syntax_rules.DIRECTORY, f"the folder `{name}` has no `.algo` file", path=name)
-    return shared.standard_input() if name == "-" else read_source(Path(name))
+    return shared.read_standard_input() if name == "-" else read_source(Path(name))
 
 
 def _report(
@@ -63,7 +63,7 @@ def _report(
     """Print the differences or the names of changed files, or write the formatted texts, as the options say."""
     if options.diff:
         for source, text in changed:
-            sys.stdout.write(_difference(source, text))
+            sys.stdout.write(_format_difference(source, text))
     if options.check:
         for source, _ in changed:
             print(f"would reformat {source.path}", file=sys.stderr)
@@ -75,11 +75,11 @@ def _report(
             sys.stdout.buffer.write(text.encode("utf-8"))
     for source, text in changed:
         if source.path != "<stdin>":
-            shared.write_whole(Path(source.path), text)
+            shared.write_file_atomically(Path(source.path), text)
             print(f"reformatted {source.path}", file=sys.stderr)
 
 
-def _difference(source: Source, text: str) -> str:
+def _format_difference(source: Source, text: str) -> str:
     before, after = source.text.splitlines(keepends=True), text.splitlines(keepends=True)
     lines = difflib.unified_diff(before, after, source.path, f"{source.path} (formatted)")
     return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)

@@ -16,18 +16,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="TARGET",
         help="a family (`dense`) or module (`dense.lu`) of the library, a file or a folder (default: the library)",
     )
-    shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
+    shared.add_options(parser, "--no-cache", "--format", choices=("text", "json"))
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
-    from archline.api.texts import listed
+    from archline.api.texts import list_library_entries
     from archline.report import library
 
-    entries = listed(options.targets)
+    entries = list_library_entries(options.targets)
     if options.format == "json":
         from archline.report import json
 
-        return json.render(library.document(entries))
-    return library.text(entries, terminal_width())
+        return json.render(library.make_json_document(entries))
+    return library.render_listing(entries, terminal_width())

@@ -26,14 +26,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="FILE", help="write the draft to a new `.toml` file")
     parser.add_argument(
         "--year",
-        type=shared.natural,
+        type=shared.parse_whole_number,
         metavar="YEAR",
         help="extrapolate the machine's trends to a year (Czechowski et al., Table 1)",
     )
-    shared.add(parser, "--no-cache", "--format", choices=("text", "json"))
+    shared.add_options(parser, "--no-cache", "--format", choices=("text", "json"))
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.api.fitting import write_machine
@@ -48,7 +48,7 @@ def execute(options: argparse.Namespace) -> str:
             hint = "archline machines new server --from lscpu listing.txt"
             raise error(rules.OPTIONS_CLASH, "a draft needs `new`, a name and `--from`", hint=hint)
         command, path = options.listing
-        text = report.draft(read_draft(Path(path), command), options.draft)
+        text = report.render_draft(read_draft(Path(path), command), options.draft)
         if options.out is None:
             return text
         write_machine(options.out, text)
@@ -58,13 +58,13 @@ def execute(options: argparse.Namespace) -> str:
         if options.year is not None:
             chosen = chosen.in_year(options.year)
         if options.format == "json":
-            return json.render(report.document(chosen, load_models()))
-        return report.machine_page(chosen, load_models(), terminal_width())
+            return json.render(report.make_json_document(chosen, load_models()))
+        return report.render_machine_page(chosen, load_models(), terminal_width())
     if options.year is not None:
         raise error(
             rules.OPTIONS_CLASH, "`--year` needs a machine's name", hint="archline machines fermi-c2050 --year 2020"
         )
     listed_machines = machines()
     if options.format == "json":
-        return json.render([report.document(each_machine, load_models()) for each_machine in listed_machines])
-    return report.listed(listed_machines, load_models(), terminal_width())
+        return json.render([report.make_json_document(each_machine, load_models()) for each_machine in listed_machines])
+    return report.list_machines(listed_machines, load_models(), terminal_width())

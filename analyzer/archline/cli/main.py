@@ -40,14 +40,14 @@ COMMANDS = {
     "optimise": "minimise time, energy or power over sizes, processors and machine parameters",
     "order": "compare the growth of two expressions",
 }
-GARBAGE = 10_000
+COLLECTION_THRESHOLD = 10_000
 """The number of new objects after which unreachable cycles are collected.
 
 With Python's default of 700, collections take 8 % of the time of derivations; with this number 3 %, with little more
 memory. Objects that survived two collections contain next to no garbage.
 """
-TARGETS = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
-CODES = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 defect in archline."
+TARGETS_HELP = "A target is `path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`."
+EXIT_CODES_HELP = "Exit codes: 0 success, 1 findings, 2 usage or input error, 3 defect in archline."
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,7 +60,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         # A docstring may contain characters that the terminal cannot encode.
         sys.stdout.reconfigure(errors="backslashreplace")
     try:
-        code = with_room(_run, arguments)
+        code = call_in_large_stack_chunk(_run_command, arguments)
         sys.stdout.flush()
     except KeyboardInterrupt:
         _print_error("interrupted")
@@ -76,7 +76,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as done:
         return done.code if isinstance(done.code, int) else BAD_INPUT
     except Exception as problem:
-        return _failed(problem, arguments)
+        return _report_failure(problem, arguments)
     return code
 
 
@@ -89,12 +89,12 @@ def _open_closed_streams() -> None:
 
 def collect_seldom() -> None:
     """Collect unreachable cycles seldom; only for processes that archline starts, as the setting is global."""
-    gc.set_threshold(GARBAGE, 10, 1_000)
+    gc.set_threshold(COLLECTION_THRESHOLD, 10, 1_000)
     # At exit all memory is freed anyway: a last collection would take a tenth of the time or more.
     atexit.register(gc.freeze)
 
 
-def with_room(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
+def call_in_large_stack_chunk(function: Callable[..., Result], *arguments: Any, **named: Any) -> Result:
     """Call a function with its arguments in a large stack chunk, so that calls do not ask the system for memory.
 
     CPython keeps frames in chunks of 16 KiB. A call that needs a new chunk takes it from the system, and gives it back
@@ -105,21 +105,21 @@ def with_room(function: Callable[..., Result], *arguments: Any, **named: Any) ->
     return function(*arguments, **named)
 
 
-with_room.__code__ = with_room.__code__.replace(co_stacksize=300_000)
+call_in_large_stack_chunk.__code__ = call_in_large_stack_chunk.__code__.replace(co_stacksize=300_000)
 
 
-def _run(arguments: list[str]) -> int:
+def _run_command(arguments: list[str]) -> int:
     """Parse the arguments, run the command, and return its exit code. Raises SystemExit for wrong arguments."""
-    parser = _parser()
+    parser = _make_parser()
     if not arguments:
         parser.print_help()
         return BAD_INPUT
     name = arguments[0]
     if not name.startswith("-") and name not in COMMANDS:
-        parser.error(_unknown_command(name))
+        parser.error(_describe_unknown_command(name))
     options, rest = parser.parse_known_args([name])
     assert not rest
-    from archline.cli.options import add_configuration, configure
+    from archline.cli.options import add_configuration, apply_configuration
 
     command = import_module(f"archline.cli.{options.command}")
     chosen = argparse.ArgumentParser(
@@ -134,7 +134,7 @@ def _run(arguments: list[str]) -> int:
         add_configuration(chosen)
     options = chosen.parse_args(arguments[1:])
     if configured:
-        configure(chosen, options, command.CONFIGURED)
+        apply_configuration(chosen, options, command.CONFIGURED)
     result = command.execute(options)
     assert isinstance(result, int)
     return result
@@ -146,13 +146,13 @@ def _abandon_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _parser() -> argparse.ArgumentParser:
+def _make_parser() -> argparse.ArgumentParser:
     listed = "\n".join(f"  {name:<12}{purpose}" for name, purpose in COMMANDS.items())
     parser = argparse.ArgumentParser(
         prog="archline",
         usage="archline [-h] [--version] COMMAND ...",
         description="Derive the costs of algorithm sketches, run them, and compare derived and measured counts.",
-        epilog=f"commands:\n{listed}\n\n`archline COMMAND --help` has more. {TARGETS}\n{CODES}",
+        epilog=f"commands:\n{listed}\n\n`archline COMMAND --help` has more. {TARGETS_HELP}\n{EXIT_CODES_HELP}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
@@ -161,14 +161,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _unknown_command(name: str) -> str:
-    from archline.language.diagnostics import did_you_mean
+def _describe_unknown_command(name: str) -> str:
+    from archline.language.diagnostics import suggest_closest
 
-    near = did_you_mean(name, COMMANDS) or f"commands are {', '.join(COMMANDS)}"
+    near = suggest_closest(name, COMMANDS) or f"commands are {', '.join(COMMANDS)}"
     return f"there is no command `{name[:40]}` ({near})"
 
 
-def _failed(problem: Exception, arguments: list[str]) -> int:
+def _report_failure(problem: Exception, arguments: list[str]) -> int:
     """Print the diagnostics of an ArchlineError, or a defect for other exceptions, and return the exit code."""
     from archline.language.diagnostics import ArchlineError, describe_defect
 

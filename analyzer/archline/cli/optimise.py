@@ -20,8 +20,8 @@ CONFIGURED = {"machine": "machines", "model": "model", "cache": "cache"}
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("target", metavar="TARGET", help="an algorithm, or formulas such as linear:F=n^3/P,...")
-    shared.add(parser, *shared.MACHINES)
-    shared.add(parser, "--model", help=f"{shared.MODELS} (default: by the target)")
+    shared.add_options(parser, *shared.MACHINE_OPTIONS)
+    shared.add_options(parser, "--model", help=f"{shared.MODELS_HELP} (default: by the target)")
     parser.add_argument(
         "--minimise",
         choices=("energy", "time", "power", "energy_delay", "bytes"),
@@ -35,26 +35,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     text = "instead of --over: quantities to halve as few times as meets --subject; together: gamma_e=delta_e"
     parser.add_argument("--halve", action="append", default=[], metavar="NAMES", help=text)
     parser.add_argument("--integer", default="", metavar="NAMES", help="symbols that take integer values")
-    shared.add(parser, "--at", "--where", "--cache")
+    shared.add_options(parser, "--at", "--where", "--cache")
     parser.add_argument(
         "--bound",
         choices=("upper", "lower"),
         default="upper",
         help="which bound to use for costs that are not exact (default: upper)",
     )
-    shared.add(parser, *shared.PRINTING, choices=("text", "json"))
+    shared.add_options(parser, *shared.PRINTING_OPTIONS, choices=("text", "json"))
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> tuple[str, int]:
     """Print the optimum; the exit code is 1 if there is none."""
     from archline.api.optimising import NO_MACHINE, optimise
     from archline.energy.machines import read_parameters
     from archline.energy.optimise.problem import INFEASIBLE
-    from archline.report.optima import document, text
+    from archline.report.optima import render_json, render_optimum
 
     machine_parameters = read_parameters(options.parameters)
-    machine = shared.only_machine(options) if options.machines else NO_MACHINE.with_parameters(machine_parameters)
+    machine = shared.read_only_machine(options) if options.machines else NO_MACHINE.with_parameters(machine_parameters)
     cache, chosen = shared.read_cache(options)
     optimum = optimise(
         options.target,
@@ -66,9 +66,11 @@ def execute(options: argparse.Namespace) -> tuple[str, int]:
         at=options.at,
         where=options.where,
         subject=options.subject,
-        integer=shared.listed(options.integer),
+        integer=shared.split_list(options.integer),
         cache=cache if chosen else None,
         bound=options.bound,
     )
-    shown = document(optimum.answer) if options.format == "json" else text(optimum.answer, terminal_width())
+    shown = (
+        render_json(optimum.answer) if options.format == "json" else render_optimum(optimum.answer, terminal_width())
+    )
     return shown, int(optimum.status == INFEASIBLE)

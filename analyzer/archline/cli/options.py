@@ -45,9 +45,9 @@ class _ModelName:
 
 
 MODEL_NAME = _ModelName()
-MODELS = "%(type)s"
+MODELS_HELP = "%(type)s"
 """The list of models, in the help of an option whose type is MODEL_NAME."""
-USUAL = "the first of roofline+levels, ice and roofline for which the machine has all quantities"
+DEFAULT_MODEL_HELP = "the first of roofline+levels, ice and roofline for which the machine has all quantities"
 
 
 def read_model(options: argparse.Namespace) -> Model | None:
@@ -70,14 +70,14 @@ def read_machines(options: argparse.Namespace) -> list[Machine]:
     return machines if options.year is None else [item.in_year(options.year) for item in machines]
 
 
-def only_machine(options: argparse.Namespace) -> Machine:
+def read_only_machine(options: argparse.Namespace) -> Machine:
     """Return the only machine of `--machine`, as `read_machines`. Raises ArchlineError (AL411 for several)."""
     if len(options.machines) > 1:
         raise error(rules.OPTIONS_CLASH, f"only one `--machine` can be given; `{options.machines[1]}` is a second one")
     return read_machines(options)[0]
 
 
-def energy_settings(options: argparse.Namespace) -> Settings:
+def read_energy_settings(options: argparse.Namespace) -> Settings:
     """Return the settings that say how the inputs of an energy are found. Raises ArchlineError (AL408, AL411)."""
     from archline.energy.caches import Settings
 
@@ -97,7 +97,7 @@ def energy_settings(options: argparse.Namespace) -> Settings:
     )
 
 
-class Joined(argparse.Action):
+class JoinTexts(argparse.Action):
     """The action of an option that may be repeated: its texts are joined with commas."""
 
     def __call__(
@@ -107,69 +107,71 @@ class Joined(argparse.Action):
         setattr(namespace, self.dest, values if before is None else f"{before}, {values}")
 
 
-def natural(text: str) -> int:
+def parse_whole_number(text: str) -> int:
     """Parse a whole number from 0 to 10^18 - 1."""
     if not (text.isascii() and text.isdigit() and len(text) < 19):
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a whole number below 10^18")
     return int(text)
 
 
-def positive(text: str) -> int:
+def parse_positive_number(text: str) -> int:
     """Parse a whole number of at least 1."""
-    if natural(text) < 1:
+    if parse_whole_number(text) < 1:
         raise argparse.ArgumentTypeError("expected a number >= 1")
     return int(text)
 
 
-_REPEATED = {"action": "append", "default": []}
-_FLAG = {"action": "store_true"}
-TARGET = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
-ENERGY_TARGET = 'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=...")'
+_REPEATED_OPTION = {"action": "append", "default": []}
+_FLAG_OPTION = {"action": "store_true"}
+TARGET_HELP = "`path.algo`, `path.algo::name`, `dense.matmul` or `dense.matmul::name`"
+ENERGY_TARGET_HELP = (
+    'an algorithm (`dense.matmul::name`, `path.algo::name`) or formulas ("ice:work=...,span=...,io=...")'
+)
 OPTIONS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
     "--machine": (
         "a machine (`archline machines` lists them), NAME@VARIANT, or a `.toml` file; may be repeated",
-        {"metavar": "NAME", "dest": "machines", **_REPEATED},
+        {"metavar": "NAME", "dest": "machines", **_REPEATED_OPTION},
     ),
     "--parameter": (
         'set a quantity of the machines, in its base unit or with a unit ("gamma_t=2.5 ps/flop"); may be repeated',
-        {"metavar": "NAME=VALUE", "dest": "parameters", **_REPEATED},
+        {"metavar": "NAME=VALUE", "dest": "parameters", **_REPEATED_OPTION},
     ),
-    "--year": ("extrapolate the machines' trends to a year", {"type": natural, "metavar": "YEAR"}),
-    "--model": (f"{MODELS} (default: {USUAL})", {"metavar": "MODEL", "type": MODEL_NAME}),
+    "--year": ("extrapolate the machines' trends to a year", {"type": parse_whole_number, "metavar": "YEAR"}),
+    "--model": (f"{MODELS_HELP} (default: {DEFAULT_MODEL_HELP})", {"metavar": "MODEL", "type": MODEL_NAME}),
     "--power": ("upper bound on energy from the thermal design power (model roofline+tdp)", {"choices": ("tdp",)}),
-    "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": Joined, "metavar": "SIZES"}),
-    "--where": ('further facts about sizes, such as "nz >= n, b divides n"', {"action": Joined, "metavar": "FACTS"}),
+    "--at": ("exact sizes, such as n=64,m=p=2^20", {"action": JoinTexts, "metavar": "SIZES"}),
+    "--where": ('further facts about sizes, such as "nz >= n, b divides n"', {"action": JoinTexts, "metavar": "FACTS"}),
     "--matrix": ("a Matrix Market file (.mtx or .mtx.gz) for a sparse kernel", {"metavar": "FILE"}),
-    "--block": ("block size, for kernels on blocks", {"type": positive, "metavar": "B"}),
+    "--block": ("block size, for kernels on blocks", {"type": parse_positive_number, "metavar": "B"}),
     "--cache": (
         "capacity of fast memory and line length in words (default: the machine's, else Z=32768,L=8)",
-        {"action": Joined, "metavar": "Z=..,L=.."},
+        {"action": JoinTexts, "metavar": "Z=..,L=.."},
     ),
     "--policy": ("replacement (default: optimal)", {"choices": ("optimal", "lru"), "default": "optimal"}),
-    "--seed": ("seed of the generated data (default: 0)", {"type": natural, "default": 0, "metavar": "N"}),
-    "--plain": ("run as plain Python without compiling", _FLAG),
-    "--procs": ("number of processors, for models that use it", {"type": positive, "metavar": "P"}),
-    "--measured": ("use inputs counted by a run instead of derived bounds", _FLAG),
+    "--seed": ("seed of the generated data (default: 0)", {"type": parse_whole_number, "default": 0, "metavar": "N"}),
+    "--plain": ("run as plain Python without compiling", _FLAG_OPTION),
+    "--procs": ("number of processors, for models that use it", {"type": parse_positive_number, "metavar": "P"}),
+    "--measured": ("use inputs counted by a run instead of derived bounds", _FLAG_OPTION),
     "--tolerance": ("accept increases proved to be at most this share at all sizes, e.g. 2%%", {"metavar": "SHARE"}),
     "--out": ("write a picture, .svg, .png or .pdf (needs the extra `plots`)", {"metavar": "FILE"}),
     "--jobs": (
         "number of targets to check in parallel (default: one per processor)",
-        {"type": positive, "metavar": "N"},
+        {"type": parse_positive_number, "metavar": "N"},
     ),
     "--time-limit": (
         "CPU time limit for tightening bounds (a note is printed if it is reached); 0 = no limit (default: 10)",
-        {"type": natural, "default": os.environ.get("ARCHLINE_TIME_LIMIT", "10"), "metavar": "SECONDS"},
+        {"type": parse_whole_number, "default": os.environ.get("ARCHLINE_TIME_LIMIT", "10"), "metavar": "SECONDS"},
     ),
-    "--no-cache": ("do not use the result cache", _FLAG),
+    "--no-cache": ("do not use the result cache", _FLAG_OPTION),
     "--format": ("output format (default: text)", {"default": "text"}),
 }
 """The options that commands share: the help and the argparse arguments of each."""
-MACHINES = ("--machine", "--parameter", "--year")
-EXECUTION = ("--matrix", "--block", "--cache", "--policy", "--seed", "--plain")
-PRINTING = ("--time-limit", "--no-cache", "--format")
+MACHINE_OPTIONS = ("--machine", "--parameter", "--year")
+EXECUTION_OPTIONS = ("--matrix", "--block", "--cache", "--policy", "--seed", "--plain")
+PRINTING_OPTIONS = ("--time-limit", "--no-cache", "--format")
 
 
-def add(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...] = (), **more: Any) -> None:
+def add_options(parser: argparse.ArgumentParser, *options: str, choices: tuple[str, ...] = (), **more: Any) -> None:
     """Add options of the table OPTIONS, with `more` arguments for argparse; `choices` are those of --format."""
     for option in options:
         text, arguments = OPTIONS[option]
@@ -188,15 +190,17 @@ def add_configuration(parser: argparse.ArgumentParser) -> None:
     source.add_argument("--isolated", action="store_true", help="read no pyproject.toml")
 
 
-def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, filled: Mapping[str, str]) -> None:
+def apply_configuration(
+    parser: argparse.ArgumentParser, options: argparse.Namespace, filled: Mapping[str, str]
+) -> None:
     """Fill in options that are not on the command line from the project's configuration.
 
     `filled` maps keys of the configuration to names of options. Raises ArchlineError (AL440).
     """
-    from archline.api.configuration import read
+    from archline.api.configuration import read_configuration
 
     try:
-        options.configuration = read(options.config, isolated=options.isolated)
+        options.configuration = read_configuration(options.config, isolated=options.isolated)
         targets = filled.get("paths")
         if targets and not getattr(options, targets):
             options.configuration.require_paths()
@@ -204,18 +208,18 @@ def configure(parser: argparse.ArgumentParser, options: argparse.Namespace, fill
         # A command that reports findings reports this error among them.
         if not hasattr(options, "problems"):
             raise
-        options.configuration, options.problems = read(isolated=True), problem.diagnostics
+        options.configuration, options.problems = read_configuration(isolated=True), problem.diagnostics
         return
     for key, option in filled.items():
         value = getattr(options.configuration, key)
-        if value and not getattr(options, option) and not (option == "cache" and _has_cache(options)):
+        if value and not getattr(options, option) and not (option == "cache" and _is_cache_given(options)):
             setattr(options, option, list(value) if isinstance(value, tuple) else value)
     for option, name in (("machines", "--machine"), ("targets", "TARGET")):
         if option in filled.values() and parser.get_default("required") == option and not getattr(options, option):
             parser.error(f"the following arguments are required: {name}")
 
 
-def _has_cache(options: argparse.Namespace) -> bool:
+def _is_cache_given(options: argparse.Namespace) -> bool:
     """Test whether `--at` or one of the machines determines the cache."""
     from archline.energy.caches import find_cache
 
@@ -223,7 +227,7 @@ def _has_cache(options: argparse.Namespace) -> bool:
     return bool(re.search(r"\b[ZL]\s*=", getattr(options, "at", None) or "")) or any(map(find_cache, machines))
 
 
-def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
+def make_text_despite_defects(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]) -> str:
     """Return the text that `make` returns for some algorithms.
 
     If a defect of archline occurs, print the text for the algorithms without one, and raise ArchlineError.
@@ -240,7 +244,9 @@ def make_apart(make: Callable[[list[Algorithm]], str], subjects: list[Algorithm]
     raise ArchlineError([Diagnostic(rules.DEFECT, defect) for defect in defects])
 
 
-def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Callable[[argparse.Namespace], int]:
+def print_cached_text(
+    make: Callable[[argparse.Namespace], str | tuple[str, int]],
+) -> Callable[[argparse.Namespace], int]:
     """Decorate the function of a command that makes a text: the command prints it, from the result cache if possible.
 
     The function may return an exit code with the text; it is 0 by default. Results of LRU counts, a matrix or a folder,
@@ -265,7 +271,7 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
 
                 given_options = {name: value for name, value in vars(options).items() if name != "configuration"}
                 asked = sorted(given_options.items()), terminal_width()
-                text, code = result_cache.kept(asked, targets, lambda: made(options))
+                text, code = result_cache.find_or_make(asked, targets, lambda: made(options))
             reached = Clock.late
         finally:
             set_time_limit(0)
@@ -278,12 +284,12 @@ def prints(make: Callable[[argparse.Namespace], str | tuple[str, int]]) -> Calla
     return execute
 
 
-def listed(text: str) -> list[str]:
+def split_list(text: str) -> list[str]:
     """Split a list of names at commas."""
     return [name.strip() for name in text.split(",") if name.strip()]
 
 
-def seconds(text: str) -> float:
+def parse_seconds(text: str) -> float:
     """Parse a number of seconds above 0."""
     try:
         value = float(text)
@@ -310,14 +316,14 @@ def read_cache(options: argparse.Namespace) -> tuple[Cache, bool]:
     policy = getattr(options, "policy", DEFAULT_CACHE.policy)
     if options.cache is None:
         return replace(DEFAULT_CACHE, policy=policy), False
-    from archline.energy.caches import read_words
+    from archline.energy.caches import read_cache_words
     from archline.execution.results import Cache
 
-    words = read_words(options.cache)
+    words = read_cache_words(options.cache)
     return Cache(words["Z"], words["L"], policy), True
 
 
-def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
+def list_programs(target: str, excluded: Callable[[Path], bool] = lambda path: False) -> list[str]:
     """List the programs of a folder and its subfolders, sorted, without excluded ones; for other targets the target."""
     if not os.path.isdir(target):
         return [target]
@@ -329,14 +335,14 @@ def programs(target: str, excluded: Callable[[Path], bool] = lambda path: False)
     return paths or [target]
 
 
-def standard_input() -> Source:
+def read_standard_input() -> Source:
     """Read the program on standard input. Raises ArchlineError (AL004 to AL006)."""
     from archline.language.source import MAX_BYTES, decode_source
 
     return decode_source("<stdin>", sys.stdin.buffer.read(MAX_BYTES + 1))
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_file_atomically(path: Path, text: str) -> None:
     """Write a text to a temporary file and move that to the path, so that the file is never lost or half written.
 
     Raises ArchlineError (AL413).
@@ -352,7 +358,7 @@ def write_whole(path: Path, text: str) -> None:
             stream.write(text)
             stream.flush()
             os.fsync(stream.fileno())
-        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_mask())
+        os.chmod(temporary, target.stat().st_mode & 0o7777 if target.exists() else 0o666 & ~_read_file_mode_mask())
         os.replace(temporary, target)
     except OSError as problem:
         if temporary is not None and os.path.exists(temporary):
@@ -361,7 +367,7 @@ def write_whole(path: Path, text: str) -> None:
         raise error(rules.NOT_WRITTEN, message, path=str(path)) from None
 
 
-def _mask() -> int:
+def _read_file_mode_mask() -> int:
     """Return the process's file mode creation mask, which can be read only by setting it."""
     mask = os.umask(0)
     os.umask(mask)

@@ -14,7 +14,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
     parser.add_argument("f", metavar="F", help='an expression in sizes, such as "n*log2(n)"')
     parser.add_argument("g", metavar="G", help="the expression that F is compared with")
-    shared.add(parser, "--where")
+    shared.add_options(parser, "--where")
     parser.add_argument(
         "--relation",
         choices=("O", "Theta", "Omega", "compare"),
@@ -23,7 +23,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--explain", action="store_true", help="show the proof")
     parser.add_argument("--verify", action="store_true", help="verify the answer with the independent checker")
-    shared.add(parser, "--format", choices=("text", "json"))
+    shared.add_options(parser, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -25,17 +25,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--explain", action="store_true", help="show how each row is derived, step by step")
     parser.add_argument("--figure", metavar="NUMBER", help="recompute a figure and print its data")
     parser.add_argument("--out", metavar="FILE", help="write the figure, .svg, .png or .pdf (needs the extra `plots`)")
-    shared.add(parser, "--no-cache", "--format", choices=("text", "json", "markdown"))
+    shared.add_options(parser, "--no-cache", "--format", choices=("text", "json", "markdown"))
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.papers.report import papers
     from archline.report import json
 
     if options.figure is not None or options.out is not None:
-        return _figure(options)
+        return _make_figure_text(options)
     result = papers(*options.targets, only=options.only, place=options.place)
     match options.format:
         case "json":
@@ -46,7 +46,7 @@ def execute(options: argparse.Namespace) -> str:
             return result.explain() if options.explain else str(result)
 
 
-def _figure(options: argparse.Namespace) -> str:
+def _make_figure_text(options: argparse.Namespace) -> str:
     """Return the data of a figure, or the name of the written file and the title. Raises ArchlineError (AL411)."""
     from archline.papers.figures import figure
 

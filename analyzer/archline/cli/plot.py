@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 CONFIGURED = {"machine": "project_machines"}
 """The options that the project's configuration fills in, by its keys: a plot of io has no machine."""
-ON_A_MACHINE = ("machines", "parameters")
+MACHINE_OPTIONS = ("machines", "parameters")
 OPTIONS_BY_KIND = {
     "io": ("targets", "at", "where", "cache", "metric", "seed", "plain"),
-    "roofline": (*ON_A_MACHINE, "targets", "at", "where", "cache"),
-    "greenup": (*ON_A_MACHINE, "intensity"),
-    "balance": (*ON_A_MACHINE, "years"),
+    "roofline": (*MACHINE_OPTIONS, "targets", "at", "where", "cache"),
+    "greenup": (*MACHINE_OPTIONS, "intensity"),
+    "balance": (*MACHINE_OPTIONS, "years"),
 }
 """The options of each kind of plot, in addition to --out and --format."""
-WRITTEN = {"targets": "TARGET", "machines": "--machine", "parameters": "--parameter"}
+OPTION_NAMES = {"targets": "TARGET", "machines": "--machine", "parameters": "--parameter"}
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -44,14 +44,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=text)
     parser.add_argument("--kind", choices=tuple(OPTIONS_BY_KIND), default="io", help="what to plot (default: io)")
     parser.set_defaults(project_machines=[])
-    shared.add(parser, *shared.MACHINES, "--at", "--where")
+    shared.add_options(parser, *shared.MACHINE_OPTIONS, "--at", "--where")
     parser.add_argument("--cache", metavar="L=..", help="io: words of a line (default: L=8); roofline: Z=..,L=..")
-    parser.add_argument("--intensity", type=_intensity, metavar="I", help="intensity in flop/B; required by greenup")
-    parser.add_argument("--years", type=_years, metavar="FROM..TO", help="for balance (default: 15 years)")
+    parser.add_argument(
+        "--intensity", type=_parse_intensity, metavar="I", help="intensity in flop/B; required by greenup"
+    )
+    parser.add_argument("--years", type=_parse_years, metavar="FROM..TO", help="for balance (default: 15 years)")
     parser.add_argument("--metric", choices=("io",), help="the metric to plot (default: io)")
-    shared.add(parser, "--out")
-    shared.add(parser, "--seed", default=None)
-    shared.add(parser, "--plain")
+    shared.add_options(parser, "--out")
+    shared.add_options(parser, "--seed", default=None)
+    shared.add_options(parser, "--plain")
     parser.add_argument(
         "--format", choices=("text", "json", "csv"), help="print the points (default: text, or nothing with --out)"
     )
@@ -62,38 +64,38 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.plots import IoPlot, check_target
 
     options.machines = options.machines or (options.project_machines if options.kind != "io" else [])
-    _check(options)
+    _check_options_of_kind(options)
     if options.out is not None:
         # Checked first, so that a wrong name is reported before the run.
         check_target(options.out)
-    picture = _io(options) if options.kind == "io" else _picture(options)
+    picture = _make_io_plot(options) if options.kind == "io" else _make_picture(options)
     if options.out is not None:
         picture.save(options.out)
     sys.stdout.write(
-        _described(picture.view, options.format or ("text" if options.out is None else "path"), options.out)
+        _format_picture(picture.view, options.format or ("text" if options.out is None else "path"), options.out)
     )
     return 1 if isinstance(picture, IoPlot) and picture.outside else 0
 
 
-def _io(options: argparse.Namespace) -> IoPlot:
+def _make_io_plot(options: argparse.Namespace) -> IoPlot:
     from archline.api.algorithms import algorithm
-    from archline.api.plots import plotted
+    from archline.api.plots import make_io_plot
 
     subject = algorithm(options.targets[0]).assuming(options.where)
-    line, compiled = _line(options), False if options.plain else None
+    line, compiled = _read_line_length(options), False if options.plain else None
     at, seed = shared.read_at(options), options.seed or 0
-    return plotted(subject, at, line=line, seed=seed, option="--at", compiled=compiled)
+    return make_io_plot(subject, at, line=line, seed=seed, option="--at", compiled=compiled)
 
 
-def _check(options: argparse.Namespace) -> None:
+def _check_options_of_kind(options: argparse.Namespace) -> None:
     """Raise ArchlineError (AL411) for options that do not belong to the kind of plot, and for missing ones."""
     kind = options.kind
-    allowed = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*ON_A_MACHINE, "targets")
+    allowed = OPTIONS_BY_KIND[kind] if kind != "roofline" or options.targets else (*MACHINE_OPTIONS, "targets")
     for name in dict.fromkeys(name for names in OPTIONS_BY_KIND.values() for name in names):
         if getattr(options, name) not in (None, [], False) and name not in allowed:
-            written = ", ".join(WRITTEN.get(option, f"--{option}") for option in allowed)
+            written = ", ".join(OPTION_NAMES.get(option, f"--{option}") for option in allowed)
             without = " without a TARGET" if kind == "roofline" else ""
-            message = f"`--kind {kind}`{without} does not accept `{WRITTEN.get(name, f'--{name}')}`"
+            message = f"`--kind {kind}`{without} does not accept `{OPTION_NAMES.get(name, f'--{name}')}`"
             raise error(rules.OPTIONS_CLASH, message, hint=f"it accepts {written}, --out and --format")
     if kind == "io" and len(options.targets) != 1:
         raise error(rules.OPTIONS_CLASH, "a plot of io needs one TARGET", hint="such as dense.gemv::gemv --at n=6,m=20")
@@ -103,9 +105,9 @@ def _check(options: argparse.Namespace) -> None:
         raise error(rules.OPTIONS_CLASH, "`--kind greenup` needs `--intensity`, in flop/B", hint="--intensity 4")
 
 
-def _picture(options: argparse.Namespace) -> Picture:
+def _make_picture(options: argparse.Namespace) -> Picture:
     from archline.api import pictures
-    from archline.energy.caches import DEFAULT_CACHE, Settings, read_words
+    from archline.energy.caches import DEFAULT_CACHE, Settings, read_cache_words
     from archline.energy.subjects import make_subject
     from archline.execution.results import Cache
 
@@ -115,20 +117,20 @@ def _picture(options: argparse.Namespace) -> Picture:
     if options.kind == "balance":
         return pictures.balance(machine, options.years)
     subjects = [make_subject(target, options.where) for target in options.targets]
-    words = None if options.cache is None else read_words(options.cache)
+    words = None if options.cache is None else read_cache_words(options.cache)
     cache = DEFAULT_CACHE if words is None else Cache(words["Z"], words["L"])
     settings = Settings(cache, words is not None, option="--at")
-    return pictures.roofline_of(machine, subjects, shared.read_at(options), settings, options.where)
+    return pictures.draw_roofline(machine, subjects, shared.read_at(options), settings, options.where)
 
 
-def _intensity(text: str) -> Fraction:
+def _parse_intensity(text: str) -> Fraction:
     """Parse a number above 0, as 4, 0.5 or 1/3."""
     if not re.fullmatch(r"\d{1,15}(\.\d{1,15}|/\d{1,15})?", text) or not re.search(r"[1-9]", text) or "/0" in text:
         raise argparse.ArgumentTypeError(f"{text[:40]!r} is not a number above 0, such as 4, 0.5 or 1/3")
     return Fraction(text)
 
 
-def _years(text: str) -> tuple[int, int]:
+def _parse_years(text: str) -> tuple[int, int]:
     """Parse a range of years, as 2010..2025."""
     years = re.fullmatch(r"(\d{4})\.\.(\d{4})", text)
     if years is None:
@@ -136,7 +138,7 @@ def _years(text: str) -> tuple[int, int]:
     return int(years[1]), int(years[2])
 
 
-def _line(options: argparse.Namespace) -> int:
+def _read_line_length(options: argparse.Namespace) -> int:
     """Return the L of `--cache`. Raises ArchlineError (AL408)."""
     from archline.costs.sizes import read_settings
     from archline.energy.caches import DEFAULT_CACHE
@@ -153,7 +155,7 @@ def _line(options: argparse.Namespace) -> int:
     return value
 
 
-def _described(view: PictureView, form: str, path: str | None) -> str:
+def _format_picture(view: PictureView, form: str, path: str | None) -> str:
     match form:
         case "json":
             return view.json()

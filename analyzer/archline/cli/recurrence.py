@@ -20,7 +20,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("recurrence", metavar="RECURRENCE", help="such as 'T(n) = 2*T(n/2) + n, T(1) = 1'")
     parser.add_argument("--where", metavar="FACTS", help='facts about sizes and symbols, such as "Z >= L^2"')
     parser.add_argument("--explain", action="store_true", help="show the solution line by line")
-    shared.add(parser, "--format", choices=("text", "json"))
+    shared.add_options(parser, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from archline.energy.caches import Processors, Settings
     from archline.energy.machines import Machine
 
-PATHS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
+PATH_METRICS = ("words", "messages", "node_words", "node_messages", "flops", "work", "time")
 
 CONFIGURED = {"cache": "cache"}
 """The options that the project's configuration fills in, by its keys."""
@@ -29,9 +29,11 @@ CONFIGURED = {"cache": "cache"}
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the command's options."""
-    parser.add_argument("target", metavar="TARGET", help=shared.TARGET)
-    shared.add(parser, "--at", "--where", *shared.EXECUTION)
-    parser.add_argument("--procs", type=shared.positive, metavar="P", help="simulate P processors with private caches")
+    parser.add_argument("target", metavar="TARGET", help=shared.TARGET_HELP)
+    shared.add_options(parser, "--at", "--where", *shared.EXECUTION_OPTIONS)
+    parser.add_argument(
+        "--procs", type=shared.parse_positive_number, metavar="P", help="simulate P processors with private caches"
+    )
     parser.add_argument(
         "--schedule", metavar="S", help="static, chunked:C or stealing[:SEED], with --procs (default: static)"
     )
@@ -43,7 +45,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--timeout",
-        type=shared.seconds,
+        type=shared.parse_seconds,
         default=5.0,
         metavar="SECONDS",
         help="seconds an MPI rank waits before it checks for deadlock (default: 5)",
@@ -51,8 +53,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--explain", action="store_true", help="show the critical path of words, or of time with --machine"
     )
-    parser.add_argument("--metric", choices=PATHS, help="with --explain, show the critical path of this metric")
-    shared.add(parser, *shared.MACHINES, "--format", choices=("text", "json"))
+    parser.add_argument("--metric", choices=PATH_METRICS, help="with --explain, show the critical path of this metric")
+    shared.add_options(parser, *shared.MACHINE_OPTIONS, "--format", choices=("text", "json"))
 
 
 def execute(options: argparse.Namespace) -> int:
@@ -60,16 +62,16 @@ def execute(options: argparse.Namespace) -> int:
     from archline.api.algorithms import algorithm
     from archline.api.running import run_at
 
-    path = _path(options)
+    path = _read_path_metric(options)
     if options.engine == "mpi":
-        _quiet_but_one()
+        _silence_other_ranks()
     # Read first, so that a mistyped schedule is reported before the target is read.
-    processors = _processors(options)
+    processors = _read_processors(options)
     subject = algorithm(options.target).assuming(options.where)
-    at, settings = shared.read_at(options), shared.energy_settings(options)
-    machine = shared.only_machine(options) if options.machines else None
+    at, settings = shared.read_at(options), shared.read_energy_settings(options)
+    machine = shared.read_only_machine(options) if options.machines else None
     if machine is not None and not subject.node.grid:
-        settings = _on(machine, settings, processors)
+        settings = _add_level_caches(machine, settings, processors)
     settings = replace(
         settings,
         chosen_cache=settings.chosen_cache or settings.of_machine,
@@ -80,11 +82,11 @@ def execute(options: argparse.Namespace) -> int:
         path=path,
     )
     done = run_at(subject, at, settings.cache, settings)
-    sys.stdout.write(_rendered(options.format, done))
+    sys.stdout.write(_render(options.format, done))
     return 1 if done.outside else 0
 
 
-def _on(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
+def _add_level_caches(machine: Machine, settings: Settings, processors: Processors | None) -> Settings:
     """Add the caches of a machine's levels, which are counted separately, to settings. Raises ArchlineError (AL411)."""
     from archline.energy.caches import list_level_caches
 
@@ -95,7 +97,7 @@ def _on(machine: Machine, settings: Settings, processors: Processors | None) -> 
     return settings.on(machine, levels)
 
 
-def _path(options: argparse.Namespace) -> str | None:
+def _read_path_metric(options: argparse.Namespace) -> str | None:
     """Return the metric whose critical path is to be shown; None without `--explain`. Raises ArchlineError (AL411)."""
     if not options.explain:
         if options.metric is not None:
@@ -109,15 +111,15 @@ def _path(options: argparse.Namespace) -> str | None:
     return options.metric or ("time" if options.machines else "words")
 
 
-def _quiet_but_one() -> None:
+def _silence_other_ranks() -> None:
     """Silence all ranks under `mpiexec` but rank 0."""
-    from archline.execution.mpiexec import find_rank
+    from archline.execution.mpiexec import read_rank
 
-    if find_rank() not in (0, None):
+    if read_rank() not in (0, None):
         sys.stdout = sys.stderr = open(os.devnull, "w")  # noqa: SIM115
 
 
-def _processors(options: argparse.Namespace) -> Processors | None:
+def _read_processors(options: argparse.Namespace) -> Processors | None:
     """Return the processors of `--procs` and `--schedule`; None without. Raises ArchlineError."""
     from archline.energy.running import read_schedule
 
@@ -128,7 +130,7 @@ def _processors(options: argparse.Namespace) -> Processors | None:
     return read_schedule(options.schedule or "static", options.procs, options.seed)
 
 
-def _rendered(form: str, done: Run) -> str:
+def _render(form: str, done: Run) -> str:
     from archline.report import json, runs
 
-    return json.render(runs.run_document(done.view)) if form == "json" else runs.run(done.view, terminal_width())
+    return json.render(runs.run_document(done.view)) if form == "json" else runs.render_run(done.view, terminal_width())

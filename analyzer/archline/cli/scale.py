@@ -23,23 +23,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "target", metavar="TARGET", help="an algorithm on a grid, or formulas such as linear:F=n^3/P,..."
     )
     parser.set_defaults(required="machines")
-    shared.add(parser, *shared.MACHINES)
+    shared.add_options(parser, *shared.MACHINE_OPTIONS)
     parser.add_argument(
         "--model", metavar="MODEL", help="linear or two_level, also with +overlap (default: by the grid)"
     )
-    shared.add(parser, "--at", "--where")
+    shared.add_options(parser, "--at", "--where")
     text = "sizes to sweep: c=1..8, P=8..64 step 8"
     parser.add_argument("--vary", action="append", default=[], metavar="SIZES", help=text, required=True)
     parser.add_argument(
-        "--factor", type=_factor, default=Fraction(3, 2), metavar="F", help="tolerance factor (default: 1.5)"
+        "--factor", type=_parse_factor, default=Fraction(3, 2), metavar="F", help="tolerance factor (default: 1.5)"
     )
     parser.add_argument(
         "--measured", action="store_true", help="use counts of runs on simulated processors instead of derived bounds"
     )
-    shared.add(parser, *shared.PRINTING, choices=("text", "json"))
+    shared.add_options(parser, *shared.PRINTING_OPTIONS, choices=("text", "json"))
 
 
-@shared.prints
+@shared.print_cached_text
 def execute(options: argparse.Namespace) -> str:
     """Run the command."""
     from archline.energy.caches import Settings
@@ -47,16 +47,16 @@ def execute(options: argparse.Namespace) -> str:
     from archline.energy.subjects import make_subject
     from archline.report import scaling
 
-    machine = shared.only_machine(options)
+    machine = shared.read_only_machine(options)
     chosen = make_subject(options.target, options.where)
     settings = Settings(measured=options.measured)
     result = derive_scaling(
         chosen, machine, options.vary, shared.read_at(options), options.model, options.factor, settings
     )
-    return scaling.json_text(result) if options.format == "json" else scaling.text(result, terminal_width())
+    return scaling.render_json(result) if options.format == "json" else scaling.render_scaling(result, terminal_width())
 
 
-def _factor(text: str) -> Fraction:
+def _parse_factor(text: str) -> Fraction:
     """Parse a number above 1."""
     try:
         value = Fraction(text)

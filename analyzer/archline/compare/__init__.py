@@ -8,6 +8,6 @@ claims of a file, which compare formulas of costs (`orders.CostOrder`) at all si
 The package has the name of the function `archline.compare` of the Python API; a call of it calls that function.
 """
 
-from archline.callable_package import calls
+from archline.callable_package import make_callable
 
-calls(__name__, "archline.api.comparisons")
+make_callable(__name__, "archline.api.comparisons")

@@ -10,9 +10,9 @@ from functools import cached_property
 from itertools import chain
 from pathlib import Path
 
-from archline.analysis.checks.failures import assumed_facts, certain_failure
+from archline.analysis.checks.failures import find_certain_failure, list_assumed_size_facts
 from archline.analysis.cost import Cost
-from archline.analysis.sampling import assumed, constants_of, offsets_rules
+from archline.analysis.sampling import find_constants, list_assumed_facts, list_offsets_rules
 from archline.claims.decide import decide_claims
 from archline.compare.orders import CostOrder, OrderVerdict, separate_parts
 from archline.compare.sizes import Point, SizedCost, Sizes
@@ -24,7 +24,7 @@ from archline.energy.growth import derive_growth
 from archline.energy.machine_files import machine as machine_of
 from archline.energy.machine_files import split_variant
 from archline.energy.models import find_model as model_of
-from archline.energy.optimise.constraints import UNITS
+from archline.energy.optimise.constraints import OBJECTIVE_UNITS
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.rules import UNSUITED_MACHINE
 from archline.energy.subjects import AlgorithmSubject, choose_model
@@ -96,7 +96,7 @@ class _ClaimSetting:
     @property
     def constants(self) -> frozenset[int]:
         module, node = self.program
-        return constants_of(node, *find_reachable(module, node))
+        return find_constants(node, *find_reachable(module, node))
 
     @cached_property
     def values(self) -> Mapping[str, s.Expr]:
@@ -107,7 +107,7 @@ class _ClaimSetting:
 
     def has_runs(self, point: Point) -> bool:
         """Test whether some run may end at these values of the algorithm's sizes."""
-        return certain_failure(*self.program, {name: point[name] for name in self.own if name in point}) is None
+        return find_certain_failure(*self.program, {name: point[name] for name in self.own if name in point}) is None
 
     def cost(self, metric: str) -> Cost:
         """Return the cost of a metric; an unknown cost if it is not derived."""
@@ -118,9 +118,13 @@ class _ClaimSetting:
     def facts(self) -> Iterator[s.Fact]:
         """Yield the facts, in the sizes of the claim, that all runs of the algorithm need."""
         (module, node), tree = self.program, self.subject.report.costs.tree
-        needed: list[s.Fact] = [*express_facts_in_sizes(node), *assumed(node), *assumed_facts(module, node)]
+        needed: list[s.Fact] = [
+            *express_facts_in_sizes(node),
+            *list_assumed_facts(node),
+            *list_assumed_size_facts(module, node),
+        ]
         needed += [
-            b.binary("<=", tree(rule.low), tree(rule.high)) for rule in offsets_rules(declared_scope(module, node))
+            b.binary("<=", tree(rule.low), tree(rule.high)) for rule in list_offsets_rules(declared_scope(module, node))
         ]
         needed += [b.binary(">=", b.name(name), b.number(least)) for name, least in self.least.items()]
         names = {*self.own, *MACHINE_SYMBOLS}
@@ -320,7 +324,9 @@ class ClaimOfCosts:
             if bound is not None and not setting.sizes and s.names(bound) <= names:
                 ensures = s.Ensures(metric, None, side, bound, when, span=self.claim.span)
                 costs = setting.subject.report.including(metric).costs
-                (verdict,) = decide_claims(*setting.program, costs, [ensures], assumed_facts(*setting.program))
+                (verdict,) = decide_claims(
+                    *setting.program, costs, [ensures], list_assumed_size_facts(*setting.program)
+                )
                 if verdict.outcome == outcome:
                     yield GrowthVerdict(verdict.outcome, verdict.reason, verdict.proofs)
 
@@ -375,7 +381,7 @@ class ClaimOfCosts:
         signed = {name for setting in settings for name in setting.subject.algorithm.signature.indices}
         set_names = {name for setting in settings for name in setting.sizes}
         sizes = Sizes.of(names, signed - set_names, (*facts, *(fact for fact in self.facts if s.names(fact) <= held)))
-        return replace(sizes, constants=constants_of(self.claim).union(*(setting.constants for setting in settings)))
+        return replace(sizes, constants=find_constants(self.claim).union(*(setting.constants for setting in settings)))
 
     @property
     def _uses_machine_cache(self) -> bool:
@@ -403,7 +409,7 @@ def _find_unit(side: s.Expr, costs: Sequence[s.Call]) -> str | None:
     """Return the unit of a formula of costs: that of a cost, its multiples and sums; else empty. None without costs."""
     match side:
         case s.Call() if side in costs:
-            return UNITS.get(side.function, "")
+            return OBJECTIVE_UNITS.get(side.function, "")
         case s.Unary():
             return _find_unit(side.operand, costs)
         case s.Binary(op="+" | "-" | "*" | "/"):

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import combinations
 
-from archline.compare.executions import paired_runs
-from archline.compare.growth import compare_growths, with_ratios
+from archline.compare.executions import iterate_paired_runs
+from archline.compare.growth import compare_growths, mark_equal_ratios
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import (
     OPEN,
@@ -17,15 +17,15 @@ from archline.compare.verdicts import (
     Execution,
     PointVerdict,
     bracket_changes,
+    decide_by_executions,
     divide_amounts,
     judge_estimates,
-    with_executions,
 )
 from archline.costs import rules
-from archline.costs.sizes import Given, check_known, from_python
+from archline.costs.sizes import Given, from_python, require_known_names
 from archline.energy.answers import apply_to_subject, derive_numeric
 from archline.energy.caches import Settings
-from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, estimate_amounts, find_default_model
+from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, estimate_amounts, find_default_model
 from archline.energy.formulas import names_in
 from archline.energy.growth import derive_growth, derive_term_growths
 from archline.energy.in_sizes import InSizes
@@ -39,23 +39,23 @@ from archline.energy.subjects import (
     AlgorithmSubject,
     FormulaSubject,
     Subject,
+    add_common_processors,
     add_facts,
-    add_processors,
     check_facts,
     choose_model,
-    equate_processors,
+    find_processor_fact,
     has_only_numbers,
+    list_processor_counts,
     select_values,
-    write_processors,
 )
 from archline.energy.sweeps import SizeSweep
 from archline.growth.growths import Growth
-from archline.language.conditions import OF_SIZES
+from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import ON_REQUEST, select_metrics
 from archline.language.printer import format_fact
 
-SKIPPED_RULES = {rules.FACT_FAILS, rules.TOO_SMALL, *OF_SIZES}
+SKIPPED_RULES = {rules.FACT_FAILS, rules.TOO_SMALL, *SIZE_RULES}
 COMPARED_METRICS = select_metrics(lambda metric: metric.taken and metric.declared)
 """Metrics whose growth is compared."""
 
@@ -89,14 +89,14 @@ def compare_subjects(
     model = given_model or _choose_model(subjects, machines, levels, given_by)
     without = "" if given_by else _explain_missing_energy(subjects, machines, model)
     by = given_by or ("time" if without else "energy")
-    names = _number_names(subjects)
+    names = _make_distinct_names(subjects)
     pairs = list(combinations(range(len(subjects)), 2))
     in_sizes = [subject.in_sizes(everywhere=everywhere) for subject in subjects]
-    growths = [_find_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
+    growths = [_derive_growths(*pair, model, by) for pair in zip(subjects, in_sizes, strict=True)]
     growth = {
-        (names[i], names[j]): with_ratios(
+        (names[i], names[j]): mark_equal_ratios(
             compare_growths(
-                *(add_facts(growths[index], equate_processors(subjects[i], subjects[j])) for index in (i, j))
+                *(add_facts(growths[index], find_processor_fact(subjects[i], subjects[j])) for index in (i, j))
             ),
             _find_ratios(subjects[i], in_sizes[i], in_sizes[j], model),
         )
@@ -112,7 +112,7 @@ def compare_subjects(
         assumptions=tuple(dict.fromkeys(text for subject in subjects for text in subject.assumptions)),
         when=when,
         implied=frozenset(implied),
-        processors=dict(write_processors(names, subjects)),
+        processors=dict(list_processor_counts(names, subjects)),
         shorten=any(sizes.shorten for sizes in in_sizes),
     )
     if not (machines and sized):
@@ -121,7 +121,7 @@ def compare_subjects(
     tied = () if sweep is None else sweep.names
     if sweep is not None:
         sweep.points_with(sizes_given)
-    check_known({**sizes_given, **dict.fromkeys(tied, (1, None))}, [subject.names for subject in subjects])
+    require_known_names({**sizes_given, **dict.fromkeys(tied, (1, None))}, [subject.names for subject in subjects])
     work = _PairwiseComparison(subjects, names, machines, model, by, sizes_given, sweep, settings, execute)
     points = tuple(work.points())
     return replace(
@@ -169,17 +169,17 @@ def _choose_model(subjects: Sequence[Subject], machines: Sequence[Machine], leve
 
 def _explain_missing_energy(subjects: Sequence[Subject], machines: Sequence[Machine], model: Model) -> str:
     """Explain why times can be compared but energies cannot; empty if energies can, or times cannot either."""
-    lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).without_energy for on in machines)
+    lacks = (ModelOnMachine(model.on(on), on, (*subjects[0].metrics, "Z", "L")).energy_problem for on in machines)
     return next(filter(None, lacks), "") if model.essential == "time" else ""
 
 
-def _number_names(subjects: Sequence[Subject]) -> list[str]:
+def _make_distinct_names(subjects: Sequence[Subject]) -> list[str]:
     """List the names of the subjects; equal names are numbered."""
     names = [subject.name for subject in subjects]
     return [name if names.count(name) == 1 else f"{name} ({index})" for index, name in enumerate(names, 1)]
 
 
-def _find_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
+def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Model, by: str) -> dict[str, Growth]:
     """Return the growth of the metrics, the terms of the energy, and the time if it is compared, for quantities > 0.
 
     By bytes, which no model has, return that of the metrics and the bytes.
@@ -187,15 +187,15 @@ def _find_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: Mo
     metrics = {name: in_sizes.growth(name) for name in COMPARED_METRICS if name in chosen.metrics}
     if by == "bytes":
         return {**metrics, by: in_sizes.growth(by)}
-    model = model.on(_ANY_MACHINE)
+    model = model.on(_UNIT_MACHINE)
     on = ModelOnMachine(
-        model, _ANY_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held))
+        model, _UNIT_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held))
     )
     held = on.needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     inputs = {**metrics, **{name: in_sizes.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
-    time = {"time": derive_growth(on.formula("time"), inputs)} if by in TIMED else {}
+    time = {"time": derive_growth(on.formula("time"), inputs)} if by in TIME_DEPENDENT else {}
     terms = derive_term_growths(on, inputs)
     return {
         **metrics,
@@ -215,7 +215,7 @@ def _find_ratios(
     if model.at_most:
         return ratios
     equal = {name for name, ratio in ratios.items() if ratio == "1"}
-    on = ModelOnMachine(model, _ANY_MACHINE, frozenset(chosen.metrics))
+    on = ModelOnMachine(model, _UNIT_MACHINE, frozenset(chosen.metrics))
     same = {
         name for name in ("time", *model.energy) if names_in(on.formula(name)) & METRICS.keys() <= {*equal, "Z", "L"}
     }
@@ -224,7 +224,7 @@ def _find_ratios(
     return {**ratios, **dict.fromkeys(both, "1")}
 
 
-_ANY_MACHINE = Machine(
+_UNIT_MACHINE = Machine(
     "any", "", "any machine", "", (),
     {
         name: Quantity(name, Fraction(1), "1", "assumed", Provenance())
@@ -232,9 +232,9 @@ _ANY_MACHINE = Machine(
     },
 )  # fmt: skip
 _BARE_MACHINE = replace(
-    _ANY_MACHINE,
+    _UNIT_MACHINE,
     title="",
-    quantities={n: each for n, each in _ANY_MACHINE.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"},
+    quantities={n: each for n, each in _UNIT_MACHINE.quantities.items() if MACHINE_QUANTITIES[n].unit != "B"},
 )
 """A machine without caches, for quantities that do not depend on a machine."""
 
@@ -270,7 +270,7 @@ class _PairwiseComparison:
     def _find_given_sizes(self, size: int) -> Given:
         """Return the given sizes at the point `size` of the sweep, with the processors of the subjects."""
         given = self.at if self.sweep is None else {**self.at, **self.sweep.at(size)}
-        return add_processors(given, self.subjects, self.settings.option)
+        return add_common_processors(given, self.subjects, self.settings.option)
 
     def _compare_at(self, size: int, machine: int, i: int, j: int) -> ComparedPoint:
         pair = (self.names[i], self.names[j])
@@ -304,7 +304,7 @@ class _PairwiseComparison:
     def _estimate_in_numbers(self, index: int, machine: int, at: Given, settings: Settings) -> Estimate:
         """Estimate a subject at sizes on a machine, and note the cache and the source of the inputs."""
         result = derive_numeric(
-            self.subjects[index], self._complete_machine(machine), self.model, at, settings, self._more
+            self.subjects[index], self._complete_machine(machine), self.model, at, settings, self._metric_of_comparison
         )
         assert result.estimate is not None
         if result.cache is not None:
@@ -328,7 +328,7 @@ class _PairwiseComparison:
         at = self._find_given_sizes(size)
         try:
             runs = list(
-                paired_runs(
+                iterate_paired_runs(
                     first, second, select_values(at, first), select_values(at, second), self._make_run_settings(machine)
                 )
             )
@@ -357,10 +357,10 @@ class _PairwiseComparison:
                 decides = decides or judge_estimates(estimates[0], estimates[1], self.by).decides
         if ratios:
             self.executed = "where runs decide the verdict, their inputs are as counted under the cache above"
-        return with_executions(verdict, ratios, decides)
+        return decide_by_executions(verdict, ratios, decides)
 
     @property
-    def _more(self) -> frozenset[str]:
+    def _metric_of_comparison(self) -> frozenset[str]:
         """The compared quantity if it is a metric; the model need not use it."""
         return frozenset({self.by} & METRICS.keys())
 
@@ -369,7 +369,7 @@ class _PairwiseComparison:
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self._make_run_settings(machine), measured=True)
         on, used = apply_to_subject(chosen, self._complete_machine(machine), self.model, measured)
-        basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._more, measured)
+        basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._metric_of_comparison, measured)
         return estimate_amounts(on.model, used, basis.amounts())
 
     def _compare_on_matrix(self) -> Iterator[ComparedPoint]:

@@ -11,11 +11,11 @@ import numpy as np
 from archline.analysis.cost import enclose_cost
 from archline.costs import rules
 from archline.costs.sizes import Given, Point
-from archline.energy.caches import Settings, cache_at
-from archline.energy.running import ExecutedRun, run, split_arguments
+from archline.energy.caches import Settings, find_cache_at
+from archline.energy.running import ExecutedRun, run_on_arguments, split_arguments
 from archline.energy.subjects import AlgorithmSubject
 from archline.execution.data import generate_arguments
-from archline.execution.jit import compiled_available
+from archline.execution.jit import are_kernels_compiled
 from archline.expr.intervals import EvaluationError
 from archline.language import syntax as s
 from archline.language.diagnostics import error
@@ -35,7 +35,7 @@ class PairedRun:
     second: ExecutedRun
 
 
-def paired_runs(
+def iterate_paired_runs(
     left: AlgorithmSubject, right: AlgorithmSubject, at_one: Given, at_other: Given, settings: Settings
 ) -> Iterator[PairedRun]:
     """Run both algorithms on each kind of data, and yield the runs; arrays with the same name and shape get equal data.
@@ -43,7 +43,7 @@ def paired_runs(
     `at_one` and `at_other` are their sizes. Raises ArchlineError (AL411) if a run would take too long, and for errors
     of runs.
     """
-    points = [_find_run_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
+    points = [_check_run_point(subject, at, settings) for subject, at in ((left, at_one), (right, at_other))]
     vectors = _has_vectors(left) or _has_vectors(right)
     orders: dict[str, Callable[[Any], Any]] = {"random": lambda values: values}
     if vectors:
@@ -54,17 +54,17 @@ def paired_runs(
             second = _share_data(_make_arguments(right, points[1], seed, order), first)
             data = f"random data (seed {seed})" if name == "random" else f"{name} data"
             runs = [
-                _run(subject, point, values, settings)
+                _run_algorithm(subject, point, values, settings)
                 for subject, point, values in ((left, points[0], first), (right, points[1], second))
             ]
             yield PairedRun(data, *runs)
 
 
-def _find_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
+def _check_run_point(chosen: AlgorithmSubject, at: Given, settings: Settings) -> Point:
     """Check the sizes of a run, and return its point. Raises ArchlineError (AL411) if it would take too long."""
     report = chosen.report
     point = report.point(at, report.names.for_a_run, settings.option)
-    limit = MAX_WORK if settings.compiled is not False and compiled_available() else MAX_PLAIN_WORK
+    limit = MAX_WORK if settings.compiled is not False and are_kernels_compiled() else MAX_PLAIN_WORK
     cost = report.costs["work"]
     try:
         work = None if cost.upper is None else enclose_cost(cost, point).upper
@@ -106,8 +106,12 @@ def _share_data(values: dict[str, Any], others: Mapping[str, Any]) -> dict[str, 
     return {name: others[name] if is_same_array(name) else value for name, value in values.items()}
 
 
-def _run(chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings) -> ExecutedRun:
-    cache, picked = cache_at(point, settings.cache, settings.chosen_cache)
+def _run_algorithm(
+    chosen: AlgorithmSubject, point: Point, values: Mapping[str, Any], settings: Settings
+) -> ExecutedRun:
+    cache, picked = find_cache_at(point, settings.cache, settings.chosen_cache)
     names = {name: value for name, value in values.items() if name not in ("Z", "L")}
     used = replace(settings, chosen_cache=picked)
-    return run(ExecutedRun, chosen.algorithm, names, cache, used, "the data was given", report=chosen.report)
+    return run_on_arguments(
+        ExecutedRun, chosen.algorithm, names, cache, used, "the data was given", report=chosen.report
+    )

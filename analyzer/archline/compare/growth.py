@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from archline.expr.text import format_fact
-from archline.growth.growths import Growth, decide_side, divide_expressions, is_number, make_order_formula
+from archline.growth.growths import Growth, decide_side, divide_expressions, is_integer_literal, make_order_formula
 from archline.growth.is_big_o import Proved
 from archline.records import record, replace
 
@@ -35,7 +35,7 @@ def compare_growths(first: Mapping[str, Growth], second: Mapping[str, Growth]) -
     return {name: find_relation(growth, second[name]) for name, growth in first.items() if name in second}
 
 
-def with_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
+def mark_equal_ratios(relations: Mapping[str, GrowthRelation], ratios: Mapping[str, str]) -> dict[str, GrowthRelation]:
     """Return the relations, with the same growth for quantities in `ratios`, whose ratio is constant over all sizes."""
     return {
         name: replace(row, relation=SAME_GROWTH, ratio=ratios[name], bound="") if name in ratios else row
@@ -50,7 +50,9 @@ def find_relation(first: Growth, second: Growth) -> GrowthRelation:
     if first.is_zero or second.is_zero:
         # 0 is of a lower order than any positive cost.
         order = SAME_GROWTH if first.is_zero and second.is_zero else LESS_GROWTH if first.is_zero else GREATER_GROWTH
-        positive = all(g.lower is not None and not is_number(g.lower, 0) for g in (first, second) if not g.is_zero)
+        positive = all(
+            g.lower is not None and not is_integer_literal(g.lower, 0) for g in (first, second) if not g.is_zero
+        )
         return GrowthRelation(order if positive else UNKNOWN_GROWTH, None, *texts, facts=tuple(map(format_fact, facts)))
     fact_texts = tuple(map(format_fact, facts))
     at_most, at_least = (decide_side(side, first, second, facts) for side in ("O", "Omega"))

@@ -15,25 +15,25 @@ from itertools import islice
 from archline.algebra.atoms import PositivePart
 from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.boxes import Boxes
-from archline.algebra.expand import as_fractions
+from archline.algebra.expand import write_quotients_as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.analysis.cost import Cost, Costs, cost_text
 from archline.compare.sizes import MAX_SIZES, InSymbols, OpenError, Point, SizedCost, Sizes
-from archline.cost_growth.pieces import facts_of_case
+from archline.cost_growth.pieces import list_case_facts
 from archline.energy.formulas import bound_value, fold, names_in
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.tree import rewrite_parts, substitute_in_fact
 from archline.expr.values import bounds_of_value, evaluate
-from archline.growth.balls import exact_text
+from archline.growth.balls import format_integer
 from archline.growth.growths import Outcome
 from archline.growth.is_big_o import Refuted
-from archline.ir.conditions import nonnegative_values as signs
-from archline.ir.conditions import some_fact_excluded, with_all_facts
+from archline.ir.conditions import add_facts, has_false_fact
+from archline.ir.conditions import comparison_constraints as signs
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.numbers import digits, fmpq, point_text
+from archline.numbers import fmpq, format_nine_digits, format_point
 from archline.records import record
 
 MAX_TERM_PRODUCTS = 500_000
@@ -121,7 +121,7 @@ class CostOrder:
 
     def _make_open_verdict(self, why: str, point: Point | None) -> OrderVerdict:
         """Return the verdict `unknown` with the bounds of all costs; its reason names the widest cost at `point`."""
-        bounds = "\n".join(f"{amount.text}: {_bounds_text(amount, self.sizes)}" for amount in self.amounts.values())
+        bounds = "\n".join(f"{amount.text}: {_format_bounds(amount, self.sizes)}" for amount in self.amounts.values())
         return OrderVerdict("unknown", why if point is None else why + self._describe_widest_cost(point), bounds=bounds)
 
     # By values
@@ -129,7 +129,7 @@ class CostOrder:
         """Decide the claim by values at all points, `few`; if these are None, search a point at which it fails."""
         verdicts: list[tuple[Point, OrderVerdict | None]] = []
         for point in self.sizes.points() if few is None else few:
-            verdict = self._decide_at(point)
+            verdict = self._decide_at_point(point)
             fails = verdict is not None and verdict.outcome == "fails"
             # Following a run takes longer than evaluation, and is done only at points that decide something.
             if (fails or few is not None) and not self._has_runs(point):
@@ -163,7 +163,7 @@ class CostOrder:
         except NO_VALUE:
             return None
 
-    def _decide_at(self, point: Point) -> OrderVerdict | None:
+    def _decide_at_point(self, point: Point) -> OrderVerdict | None:
         """Decide the claim at a point; None if a side has no value."""
         values = self.values(point)
         if values is None:
@@ -189,15 +189,17 @@ class CostOrder:
         Empty if the sides have no values there.
         """
         if refuted is None or not refuted.curve:
-            return self._find_zero(side, 0)
-        above, below = _name_sides(side)
+            return self._describe_zero(side, 0)
+        above, below = _order_side_names(side)
         texts = []
         for at in refuted.points[:3]:
             values = self._order_values(side, at)
             if values is not None:
                 bounds = "" if values[0].exact and values[1].exact else "at least "
-                sizes = _format_assignments({name: exact_text(size) for name, size in at.items()})
-                texts.append(f"{bounds}{digits(values[0].lower)}/{digits(values[1].upper)} at {sizes}")
+                sizes = _format_assignments({name: format_integer(size) for name, size in at.items()})
+                texts.append(
+                    f"{bounds}{format_nine_digits(values[0].lower)}/{format_nine_digits(values[1].upper)} at {sizes}"
+                )
         along = f"({above} side)/({below} side) is unbounded along {_format_assignments(refuted.curve)}"
         return f"{along}: {'; '.join(texts)}" if texts else ""
 
@@ -209,7 +211,7 @@ class CostOrder:
         """
         below = self.right if side == "O" else self.left
         amounts = [self.amounts[name] for name in names_in(below) if name in self.amounts]
-        return "" if all(map(self._is_positive, amounts)) else self._find_zero(side, 1)
+        return "" if all(map(self._is_positive, amounts)) else self._describe_zero(side, 1)
 
     def _is_positive(self, amount: SizedCost) -> bool:
         """Test whether a cost is proved to be above 0 at all sizes."""
@@ -219,14 +221,14 @@ class CostOrder:
         except NotStaticError:
             return False
 
-    def _find_zero(self, side: str, start: int) -> str:
+    def _describe_zero(self, side: str, start: int) -> str:
         """Describe a point, with sizes from `start` on, where only the side that should be larger is 0; else empty."""
-        above, below = _name_sides(side)
+        above, below = _order_side_names(side)
         points = (point for point in self.sizes.points() if min(point.values(), default=start) >= start)
         for point in islice(points, MAX_ZEROS):
             values = self._order_values(side, point)
             if values is not None and values[0].lower > 0 == values[1].upper and self._has_runs(point):
-                return f"at {point_text(point)} the {above} side is {_format_interval(values[0])}, the {below} side 0"
+                return f"at {format_point(point)} the {above} side is {_format_interval(values[0])}, the {below} side 0"
         return ""
 
     def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
@@ -252,7 +254,7 @@ class CostOrder:
         text = max(widths, key=lambda name: widths[name][0], default="")
         if not text or not widths[text][0]:
             return ""
-        return f"; widest: {text}, {_format_interval(widths[text][1])} at {point_text(point)}"
+        return f"; widest: {text}, {_format_interval(widths[text][1])} at {format_point(point)}"
 
     # By bounds
     @cached_property
@@ -278,7 +280,7 @@ class CostOrder:
                         _has_positive_margin(static_value(divisor, self.sizes.scope), facts) for divisor in divisors
                     ):
                         raise OpenError("a divisor is not known to be positive")
-                    polynomials[name] = as_fractions(static_value(part, self.sizes.scope))
+                    polynomials[name] = write_quotients_as_fractions(static_value(part, self.sizes.scope))
         return InSymbols(polynomials, facts)
 
     @cached_property
@@ -308,7 +310,7 @@ class CostOrder:
         for name, (lowers, uppers) in whole.items():
             integer_facts = integer_facts.with_symbol(name, (ZERO, *lowers), uppers)
         maxima = {atom: value.coefficients(atom) for atom in value.atoms() if _is_maximum(atom, self.amounts)}
-        is_shown = _has_positive_margin if strict else never_negative
+        is_shown = _has_positive_margin if strict else prove_never_negative
         # First with integer amounts as symbols between their bounds, then with one bound of each amount.
         for under, rest in ((integer_facts, inexact.keys() - whole.keys()), (facts, inexact.keys())):
             for parts in (
@@ -316,7 +318,9 @@ class CostOrder:
             ):
                 bounds = {name: amount_bounds for name, amount_bounds in inexact.items() if name in rest}
                 with suppress(OpenError):
-                    if all(is_shown(self._bound_below(part.substitute(exact), bounds), under) for part in parts):
+                    if all(
+                        is_shown(self._substitute_lower_bounds(part.substitute(exact), bounds), under) for part in parts
+                    ):
                         return True
         if not maxima:
             return False
@@ -340,7 +344,7 @@ class CostOrder:
             several = (
                 (more, {**bounds, name: ends})
                 for case, bounds in combined
-                for more, ends in _bound_cases(amount, case, self.sizes, apart)
+                for more, ends in _iterate_bound_cases(amount, case, self.sizes, apart)
             )
             combined = list(islice(several, MAX_CASES + 1))
             if len(combined) > MAX_CASES:
@@ -359,7 +363,7 @@ class CostOrder:
         maxima = any(_is_maximum(atom, self.amounts) for value in values for atom in value.atoms())
         if box is None or rest or maxima or self.relation == "==":
             return None
-        values = [self._bound_below(value.substitute(_find_exact_amounts(ends)), ends) for value in values]
+        values = [self._substitute_lower_bounds(value.substitute(_find_exact_amounts(ends)), ends) for value in values]
         strict = [self.relation in ("<", ">")] * len(self._margins) + [True] * len(self._symbols.divisors)
         left, asked, names = np.array([list(zip(*box.values(), strict=True))]), 0, list(box)
         while len(left) and asked + len(left) <= MAX_SIZES:
@@ -371,7 +375,7 @@ class CostOrder:
             left = left[~np.all(proved, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
             for point in (dict(zip(names, row, strict=True)) for row in left[whole][:, 0].tolist()):
-                verdict = self._decide_at(point) if self.sizes.allowed(point) and self._has_runs(point) else None
+                verdict = self._decide_at_point(point) if self.sizes.allowed(point) and self._has_runs(point) else None
                 if verdict is not None and verdict.outcome != "holds":
                     return verdict if verdict.outcome == "fails" else None
             left = left[~whole]
@@ -382,7 +386,7 @@ class CostOrder:
             left = np.concatenate([lower, upper])
         return None if len(left) else self._make_holding_verdict(f"decided by {asked:,} boxes of sizes")
 
-    def _bound_below(self, value: Poly, amounts: Mapping[str, _AmountBounds]) -> Poly:
+    def _substitute_lower_bounds(self, value: Poly, amounts: Mapping[str, _AmountBounds]) -> Poly:
         """Return a lower bound on a polynomial without maxima: each amount is replaced by its lower or upper bound.
 
         Raises OpenError if the sign of a factor is unknown.
@@ -418,19 +422,21 @@ def separate_parts(sides: Iterable[s.Expr], held: Set[str]) -> tuple[tuple[s.Exp
 
 
 # The bounds of amounts
-def _bound_cases(amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool) -> Iterator[tuple[Facts, _AmountBounds]]:
+def _iterate_bound_cases(
+    amount: SizedCost, facts: Facts, sizes: Sizes, apart: bool
+) -> Iterator[tuple[Facts, _AmountBounds]]:
     """Yield facts and bounds of an amount in each case of `facts`: by its pieces, and with `apart` also by cache."""
     scope, plans = sizes.scope, amount.cost.plans[::-1]
     needs = {plan: [facts.simplify(amount.in_sizes(need, scope)) for need in plan.where.needs] for plan in plans}
     conditions = [needs[plan] for plan in plans if plan.shown == "page"] if apart else []
     for piece, stated in amount.cost.facts_by_piece:
-        more = [substitute_in_fact(fact, amount.sizes) for fact in (() if stated is None else facts_of_case(stated))]
-        if some_fact_excluded(more, scope.with_facts(facts)):
+        more = [substitute_in_fact(fact, amount.sizes) for fact in (() if stated is None else list_case_facts(stated))]
+        if has_false_fact(more, scope.with_facts(facts)):
             continue
-        for case in _split_by_conditions(with_all_facts(facts, more, scope), conditions):
+        for case in _split_by_conditions(add_facts(facts, more, scope), conditions):
             low, high = (
                 [
-                    as_fractions(amount.in_sizes(bound.value, scope))
+                    write_quotients_as_fractions(amount.in_sizes(bound.value, scope))
                     for bound in bounds
                     if all(map(case.nonnegative, needs.get(bound, ())))
                 ]
@@ -475,16 +481,16 @@ def _split_by_coefficient(value: Poly) -> Iterator[Poly]:
 def _has_positive_margin(value: Poly, facts: Facts) -> bool:
     """Test whether a value is at least the smallest positive value of its kind; false for roots and logarithms."""
     (margin,) = signs(">", value)
-    return margin != value and never_negative(margin, facts)
+    return margin != value and prove_never_negative(margin, facts)
 
 
-def decide_at_most(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
+def decide_cost_order(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
     """Decide whether `one relation other` holds for two costs at all sizes: proved, refuted at a point, or unknown."""
     left, right = (s.Name(name, span=sizes.algorithm.span) for name in ("the one", "the other"))
     return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
 
 
-def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
+def _format_bounds(amount: SizedCost, sizes: Sizes) -> str:
     """Format the bounds of an amount, in the sizes of the claim if the claim sets sizes."""
     cost = amount.cost
     if amount.sizes and cost.lower is not None and cost.upper is not None:
@@ -494,7 +500,7 @@ def _bounds_text(amount: SizedCost, sizes: Sizes) -> str:
     return cost_text(Costs("", tuple(sorted(frozenset().union(*names))), (), {}, {}), cost)
 
 
-def _name_sides(side: str) -> tuple[str, str]:
+def _order_side_names(side: str) -> tuple[str, str]:
     """Return the names of the side that should be smaller by `side`, O or Omega, and of the larger one."""
     return ("left", "right") if side == "O" else ("right", "left")
 
@@ -505,4 +511,4 @@ def _format_assignments(texts: Mapping[str, str]) -> str:
 
 
 def _format_interval(value: Interval) -> str:
-    return " to ".join(map(digits, dict.fromkeys((value.lower, value.upper))))
+    return " to ".join(map(format_nine_digits, dict.fromkeys((value.lower, value.upper))))

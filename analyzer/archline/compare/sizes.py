@@ -12,7 +12,7 @@ from archline.algebra.effort import LazyList
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
 from archline.analysis.cost import Cost, enclose_count
-from archline.analysis.sampling import points, search_of
+from archline.analysis.sampling import build_size_search, list_valid_sizes
 from archline.energy.optimise.lattice import TooManyError, UnlimitedSizeError, count_points, enumerate_points
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import Interval
@@ -99,13 +99,13 @@ class Sizes:
     @cached_property
     def _points(self) -> LazyList[Point]:
         """The points, computed once for several comparisons."""
-        searched = points(self.algorithm, self.scope, self.names, constants=self.constants)
+        searched = list_valid_sizes(self.algorithm, self.scope, self.names, constants=self.constants)
         return LazyList(chain(filter(self.allowed, self.interest), searched))
 
     @cached_property
     def allowed(self) -> Callable[[Point], bool]:
         """The function that tests whether the facts allow a point."""
-        return search_of(self.algorithm, self.scope, self.names, self.facts).allows
+        return build_size_search(self.algorithm, self.scope, self.names, self.facts).is_allowed
 
     @property
     def box(self) -> dict[str, tuple[int, int]] | None:

@@ -60,7 +60,7 @@ def judge_estimates(first: Estimate, second: Estimate, by: str) -> PointVerdict:
         return PointVerdict(
             OPEN, None, ratio, _find_widest_term(first, second, by), _explain_undecided(first, second, by)
         )
-    decides = _largest_difference(first, second, by, less)
+    decides = _find_deciding_term(first, second, by, less)
     thin = _explain_thin_margin(first, second, by, less, ratio)
     if less is None:
         return PointVerdict(PROVED, None, ratio, decides, "equal")
@@ -92,7 +92,7 @@ def _find_differences(first: Estimate, second: Estimate, by: str) -> dict[str, I
     return {name: left.get(name, zero) - right.get(name, zero) for name in dict.fromkeys((*left, *right))}
 
 
-def _largest_difference(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
+def _find_deciding_term(first: Estimate, second: Estimate, by: str, less: str | None) -> str:
     """Return the term with the largest difference in favour of `less`; of times the side that binds the other one."""
     if less is None:
         return ""
@@ -149,7 +149,7 @@ def _find_coarse_amount(estimate: Estimate, by: str) -> Interval | None:
     return None if energy is None else replace(estimate, energy=energy, quotients={}).by(by)
 
 
-def with_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
+def decide_by_executions(verdict: PointVerdict, ratios: Sequence[Execution], decides: str) -> PointVerdict:
     """Decide a verdict that the bounds leave open by the `ratios` of executions; `decides` is the deciding term."""
     directions = {_find_side(execution.ratio) for execution in ratios}
     if not ratios:

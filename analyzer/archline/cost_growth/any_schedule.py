@@ -9,15 +9,15 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, Symbol
 from archline.analysis.cost import AnyScheduleBound, Cost, Costs
-from archline.cost_growth.forms import at_least, without_differences
+from archline.cost_growth.forms import bound_without_differences, build_lower_growth
 from archline.expr import build as b
 from archline.ir.layout import LINE
 from archline.language import syntax as s
 from archline.numbers import fmpq
-from archline.recurrences.exact.base_cases import growth_lower_bound
+from archline.recurrences.exact.base_cases import relax_lower_bound
 
 
-def io_growth_lower_bound(costs: Costs, cost: Cost, facts: Facts, *, touched: bool = False) -> s.Expr | None:
+def find_any_schedule_growth(costs: Costs, cost: Cost, facts: Facts, *, touched: bool = False) -> s.Expr | None:
     """Return a lower bound on the growth of io that holds for any schedule, as an expression; None without one.
 
     With `touched`, it counts compulsory misses alone, with the HBL bounds that do not depend on Z.
@@ -25,54 +25,54 @@ def io_growth_lower_bound(costs: Costs, cost: Cost, facts: Facts, *, touched: bo
     bound = cost.orderless
     if bound is None:
         return None
-    terms = (*_compulsory_growths(costs, bound, facts), *_hbl_growths(costs, bound, facts, touched))
+    terms = (*_iterate_compulsory_growths(costs, bound, facts), *_iterate_hbl_growths(costs, bound, facts, touched))
     return b.sum_terms((False, term) for term in terms) if terms else None
 
 
-def above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
+def require_sizes_above_one(bound: AnyScheduleBound, sizes: Sequence[str], known: Facts) -> tuple[s.Fact, ...]:
     """List the facts that all `sizes` are at least 2, if a run of size 1 may touch no line: growth needs values > 0."""
     if bound.some or not bound.touched or known.positive(bound.touched):
         return ()
     return b.lower_bound_facts(sizes, 2)
 
 
-def _compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Facts) -> Iterator[s.Expr]:
+def _iterate_compulsory_growths(costs: Costs, bound: AnyScheduleBound, facts: Facts) -> Iterator[s.Expr]:
     """Yield lower bounds on the growth of the compulsory misses; 1 is among them if a line is touched at all sizes."""
     if bound.some:
         yield b.ONE
     if not bound.touched:
         return
     for touched in dict.fromkeys((bound.touched, bound.plain or bound.touched)):
-        for value, divisor in _forms(touched, int(bound.some), facts):
-            count = without_differences(costs, value, facts)
+        for value, divisor in _iterate_comparable_forms(touched, int(bound.some), facts):
+            count = bound_without_differences(costs, value, facts)
             if count is not None:
                 yield b.divide_products([count], divisor)
                 return
     if not bound.floors:
-        yield at_least(costs, bound.touched, facts)
+        yield build_lower_growth(costs, bound.touched, facts)
 
 
-def _forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
+def _iterate_comparable_forms(touched: Poly, some: int, known: Facts) -> Iterator[tuple[Poly, list[s.Expr]]]:
     """Yield lower bounds on `touched` as pairs of a numerator and the factors of its divisor, the easiest first.
 
     `some` is the number of lines, 0 or 1, that are touched at all sizes; the last form does not add it.
     """
-    relaxed, unrelaxed = (growth_lower_bound(value, known) for value in (_relax_floors(touched, known), touched))
+    relaxed, unrelaxed = (relax_lower_bound(value, known) for value in (_relax_line_floors(touched, known), touched))
     if relaxed != unrelaxed:
         # Words are easier to compare than words over L.
         yield (relaxed + some) * LINE, [b.name("L")]
     yield from ((unrelaxed + some, []), (unrelaxed, []))
 
 
-def _relax_floors(value: Poly, known: Facts) -> Poly:
+def _relax_line_floors(value: Poly, known: Facts) -> Poly:
     """Return a lower bound on a value: each term with floor(e/L) is replaced by a bound without it, where possible."""
     total = ZERO
     for monomial, coefficient in value.terms.items():
-        total = total + (_floor_free_bound(monomial, coefficient, known) or Poly({monomial: coefficient}))
+        total = total + (_bound_term_without_floor(monomial, coefficient, known) or Poly({monomial: coefficient}))
     return total
 
 
-def _floor_free_bound(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
+def _bound_term_without_floor(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Poly | None:
     """Return a lower bound on a term without its factor floor(e/L); None without such a factor or bound."""
     for atom, power in monomial:
         if not isinstance(atom, a.Floor) or atom.modulus != LINE or power < 1:
@@ -85,7 +85,7 @@ def _floor_free_bound(monomial: Monomial, coefficient: fmpq, facts: Facts) -> Po
     return None
 
 
-def _hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
+def _iterate_hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: bool) -> Iterator[s.Expr]:
     """Yield a growth for each power of Z of the HBL bounds, from the iterations of all bounds of at most this power.
 
     One iteration is added if a line is touched at all sizes, as some loop bodies have no iterations at small sizes.
@@ -93,8 +93,8 @@ def _hbl_growths(costs: Costs, bound: AnyScheduleBound, known: Facts, touched: b
     """
     for power in sorted({term.power for term in bound.floors if not (touched and term.power)}):
         iterations = (term.iterations for term in bound.floors if term.power <= power)
-        count = at_least(costs, sum(iterations, Poly.constant(int(bound.some))), known)
-        yield per_line(count, power)
+        count = build_lower_growth(costs, sum(iterations, Poly.constant(int(bound.some))), known)
+        yield build_hbl_growth(count, power)
 
 
 def sum_hbl_iterations(bound: AnyScheduleBound) -> dict[Fraction, Poly]:
@@ -106,11 +106,11 @@ def sum_hbl_iterations(bound: AnyScheduleBound) -> dict[Fraction, Poly]:
     return sums
 
 
-def per_line(count: s.Expr, power: Fraction) -> s.Expr:
+def build_hbl_growth(count: s.Expr, power: Fraction) -> s.Expr:
     """Return the growth of an HBL bound, `count` iterations divided by L*Z^power."""
-    return b.divide_products([count], [b.name("L"), *power_of_words(power)])
+    return b.divide_products([count], [b.name("L"), *list_cache_power_factors(power)])
 
 
-def power_of_words(power: Fraction) -> list[s.Expr]:
+def list_cache_power_factors(power: Fraction) -> list[s.Expr]:
     """List the factor Z^power; empty if the power is 0."""
     return [b.power(b.name("Z"), b.number(power))] if power else []

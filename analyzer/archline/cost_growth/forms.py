@@ -14,32 +14,32 @@ from archline.algebra.factors import divide_exactly
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Monomial, Poly, Symbol
 from archline.algebra.printing import shorten_expression, to_tree
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
-from archline.algebra.relax import bound_away, find_floor_by_number
-from archline.algebra.sums.blocks import pair_of
-from archline.analysis.communication.floors import without_rounded_powers
+from archline.algebra.relax import find_floor_by_number, replace_atoms_by_bounds
+from archline.algebra.sums.blocks import match_condition_pair
+from archline.analysis.communication.floors import bound_without_rounded_powers
 from archline.analysis.cost import Costs
 from archline.expr import build as b
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.base_cases import growth_lower_bound, remove_caps
+from archline.recurrences.exact.base_cases import relax_lower_bound, remove_caps
 
-SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
-MAX_PROOF = 20_000
+TRIED_SHARES = (fmpq(1, 4), fmpq(1, 64), fmpq(1, 1024))
+MAX_PROOF_EFFORT = 20_000
 
 
-def readable_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+def build_growth_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     """Return expressions that bound a cost within constant factors, from below and from above.
 
     `ends` are its lower and its upper bound. With `blocks` terms m*floor(e/m) of the upper bound are kept.
     """
-    below, above = _read(costs, ends, facts, blocks)
+    below, above = _build_cached_bounds(costs, ends, facts, blocks)
     if any(map(_is_rounded_power, s.nodes((below, above)))):
-        most = without_conditions(ends[1], facts)
-        unrounded = -without_rounded_powers(-ends[0], facts), without_rounded_powers(most, facts)
-        below, above = _read(costs, unrounded, facts, blocks)
+        most = drop_conditions(ends[1], facts)
+        unrounded = -bound_without_rounded_powers(-ends[0], facts), bound_without_rounded_powers(most, facts)
+        below, above = _build_cached_bounds(costs, unrounded, facts, blocks)
     return below, above
 
 
@@ -52,57 +52,59 @@ def _is_rounded_power(expr: s.Node) -> bool:
             return False
 
 
-def _read(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
+def _build_cached_bounds(costs: Costs, ends: tuple[Poly, Poly], facts: Facts, blocks: bool) -> tuple[s.Expr, s.Expr]:
     """Return expressions that bound a cost, which may have powers with rounded exponents; cached in `facts`."""
     low, high = ends
-    cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_read, {}))
+    cached = cast(dict[object, tuple[s.Expr, s.Expr]], facts.found.setdefault(_build_cached_bounds, {}))
     if (key := (costs.parameters, ends, blocks)) not in cached:
-        above = without_conditions(high, facts)
-        above = above if blocks else without_blocks(above, facts, floors=False)
+        above = drop_conditions(high, facts)
+        above = above if blocks else relax_block_floors(above, facts, floors=False)
         if low == high:
-            cached[key] = _lower(costs, low, facts), _tree(costs, above, True)
+            cached[key] = _build_lower_expression(costs, low, facts), _convert_bound(costs, above, True)
         else:
-            cached[key] = at_least(costs, low, facts), at_most(costs, above, facts)
+            cached[key] = build_lower_growth(costs, low, facts), build_upper_growth(costs, above, facts)
     return cached[key]
 
 
-def without_conditions(value: Poly, facts: Facts) -> Poly:
+def drop_conditions(value: Poly, facts: Facts) -> Poly:
     """Return an upper bound on a value in which conditions, as 0 or 1, are replaced by 1; nested maxima may cancel."""
     maxima = sorted((atom for atom in value.atoms_within() if isinstance(atom, a.PositivePart)), key=str)
     for atom in maxima if value.atoms() >= set(maxima) else ():
-        pair = pair_of(value, atom, facts)
+        pair = match_condition_pair(value, atom, facts)
         if pair is not None and facts.nonnegative(pair.weight):
-            return without_conditions(pair.rest + pair.weight * pair.most, facts)
+            return drop_conditions(pair.rest + pair.weight * pair.most, facts)
     return value
 
 
 # Bounds of base cases cap sizes by numbers, which the growth prover does not read: the caps are removed.
-def at_least(costs: Costs, value: Poly, known: Facts) -> s.Expr:
+def build_lower_growth(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """Return an expression for the growth of a lower bound: a constant factor times it does not exceed `value`."""
-    return _lower(costs, growth_lower_bound(value, known), known)
+    return _build_lower_expression(costs, relax_lower_bound(value, known), known)
 
 
-def at_most(costs: Costs, value: Poly, known: Facts) -> s.Expr:
+def build_upper_growth(costs: Costs, value: Poly, known: Facts) -> s.Expr:
     """Return an expression for the growth of an upper bound: `value` does not exceed a constant factor times it."""
-    return _tree(costs, remove_caps(value, known, upper=True), True)
+    return _convert_bound(costs, remove_caps(value, known, upper=True), True)
 
 
-def _tree(costs: Costs, value: Poly, upper: bool) -> s.Expr:
+def _convert_bound(costs: Costs, value: Poly, upper: bool) -> s.Expr:
     """Convert a value to an expression that is an upper or a lower bound, with b^log2(e) as a power of e."""
     if not upper:
-        value = _without_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
+        value = _replace_maxima(value, fmpq(1)) if len(value.terms) <= 2 else value
     merged = _merge_logarithms(value, upper)
     # b*floor((n - 1)/b), which is at most n, must not become b*ceil(n/b): that may be b.
     terms = shorten_expression(merged, blocks=not upper).terms.items()
-    return b.sum_terms((number < 0, _term(costs, term, number, upper == (number > 0))) for term, number in terms)
+    return b.sum_terms(
+        (number < 0, _convert_term(costs, term, number, upper == (number > 0))) for term, number in terms
+    )
 
 
-def _lower(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
+def _build_lower_expression(costs: Costs, value: Poly, facts: Facts) -> s.Expr:
     """Return a lower bound on a value without differences, if one is proved; else one that may have some."""
-    return without_differences(costs, value, facts) or _below(costs, value, value, facts)
+    return bound_without_differences(costs, value, facts) or _bound_by_part(costs, value, value, facts)
 
 
-def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
+def _bound_by_part(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
     """Convert `part`, a lower bound on `value`, to an expression that is one too.
 
     A negative constant that merging of logarithms adds is removed: e - d >= e/(1 + d) if e - d >= 1.
@@ -111,28 +113,28 @@ def _below(costs: Costs, part: Poly, value: Poly, facts: Facts) -> s.Expr:
     less = min(fmpq(0), merged.constant_term)
     if less and merged != part and is_at_least(value, ONE, facts):
         part = (merged - less).scaled(1 / (1 - less))
-    return _tree(costs, part, False)
+    return _convert_bound(costs, part, False)
 
 
-def without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
+def bound_without_differences(costs: Costs, value: Poly, facts: Facts) -> s.Expr | None:
     """Return a lower bound on a value as an expression without differences, proved for integer sizes; else None."""
-    inner = _without_maxima(value, fmpq(1))
+    inner = _replace_maxima(value, fmpq(1))
     if inner == value and all(coefficient > 0 for coefficient in value.terms.values()):
-        return _below(costs, value, value, facts)
+        return _bound_by_part(costs, value, value, facts)
     # A maximum is at least the mean of its two operands, a bound in which both occur.
     uncapped = remove_caps(value, facts, upper=False)
     first = [] if uncapped == value else [uncapped]
-    for whole in dict.fromkeys((*first, _without_maxima(value, fmpq(1, 2)), value, inner)):
+    for whole in dict.fromkeys((*first, _replace_maxima(value, fmpq(1, 2)), value, inner)):
         positive = whole.positive_terms()
-        for part in (positive, _independent_positive_terms(positive, whole)):
-            share = _share(value, part, facts) if part else None
+        for part in (positive, _select_independent_terms(positive, whole)):
+            share = _find_proved_share(value, part, facts) if part else None
             if share is not None:
-                return _below(costs, part.scaled(share), value, facts)
-    whole = -without_blocks(-value, facts, floors=True)
-    return None if whole == value else without_differences(costs, whole, facts)
+                return _bound_by_part(costs, part.scaled(share), value, facts)
+    whole = -relax_block_floors(-value, facts, floors=True)
+    return None if whole == value else bound_without_differences(costs, whole, facts)
 
 
-def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
+def relax_block_floors(value: Poly, facts: Facts, floors: bool) -> Poly:
     """Return an upper bound on a value with e in place of m*floor(e/m); with `floors`, in place of floor(e/m) too."""
 
     def is_nonnegative(bound: Poly) -> bool:
@@ -164,9 +166,9 @@ def without_blocks(value: Poly, facts: Facts, floors: bool) -> Poly:
     return result
 
 
-def _share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
-    """Find the largest of `SHARES` for which value >= share*part is proved; None if none is."""
-    most, middle, least = SHARES
+def _find_proved_share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
+    """Find the largest of `TRIED_SHARES` for which value >= share*part is proved; None if none is."""
+    most, middle, least = TRIED_SHARES
     if is_at_least(value, part.scaled(most), facts):
         return most
     if not is_at_least(value, part.scaled(least), facts):
@@ -174,7 +176,7 @@ def _share(value: Poly, part: Poly, facts: Facts) -> fmpq | None:
     return middle if is_at_least(value, part.scaled(middle), facts) else least
 
 
-def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
+def _select_independent_terms(positive: Poly, whole: Poly) -> Poly:
     """Select the terms of `positive` that no negative term of `whole` can cancel: r of q*b - b + r, as q may be 1."""
     negative = [dict(monomial) for monomial, coefficient in whole.terms.items() if monomial and coefficient < 0]
     return Poly(
@@ -186,7 +188,7 @@ def _independent_positive_terms(positive: Poly, whole: Poly) -> Poly:
     )
 
 
-def _without_maxima(value: Poly, share: fmpq) -> Poly:
+def _replace_maxima(value: Poly, share: fmpq) -> Poly:
     """Return a lower bound on a value in which share*e replaces each max(0, e) with positive coefficient."""
     result = ZERO
     for monomial, coefficient in value.terms.items():
@@ -202,14 +204,14 @@ def _without_maxima(value: Poly, share: fmpq) -> Poly:
 def is_at_least(value: Poly, part: Poly, facts: Facts) -> bool:
     """Test whether `value` is proved to be at least `part`, with limited effort."""
     try:
-        with limit_effort(MAX_PROOF):
+        with limit_effort(MAX_PROOF_EFFORT):
             rest = (value - part).substitute(facts.rewrites)
-            if never_negative(rest, facts, STRONG_TACTICS):
+            if prove_never_negative(rest, facts, STRONG_TACTICS):
                 return True
             # max(0, e) is at least e; divisors are multiplied out.
-            inner = (_without_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
-            whole = facts.multiplied_out(inner)
-            return whole != inner and never_negative(whole, facts, STRONG_TACTICS)
+            inner = (_replace_maxima(value, fmpq(1)) - part).substitute(facts.rewrites)
+            whole = facts.clear_denominators(inner)
+            return whole != inner and prove_never_negative(whole, facts, STRONG_TACTICS)
     except TooComplexError:
         return False
 
@@ -222,7 +224,7 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
         reduced = False
         for atom, power in monomial:
             factor = Poly.of_atom(atom)
-            ends = _log_bounds_nearby(atom) if power > 0 else None
+            ends = _bound_logarithm_by_size(atom) if power > 0 else None
             if ends is not None:
                 end = ends[upper == (coefficient > 0)]
                 less = end.constant_term < 0
@@ -234,7 +236,7 @@ def _merge_logarithms(value: Poly, upper: bool) -> Poly:
     return total
 
 
-def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
+def _bound_logarithm_by_size(atom: Atom) -> tuple[Poly, Poly] | None:
     """Return bounds on an atom ceil(log2(e)) by ceil(log2(n)) plus constants, if c*n - d <= e <= c*n + d'; else None.
 
     For n >= 1, c*n/(1 + d) <= max(1, c*n - d), and c*n + d' <= n*(c + d').
@@ -243,7 +245,7 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
         return None
     ends = []
     for upper in (False, True):
-        value = bound_away(atom.argument, find_floor_by_number, Facts(), upper)
+        value = replace_atoms_by_bounds(atom.argument, find_floor_by_number, Facts(), upper)
         size = ZERO if value is None else value - value.constant_term
         if value is None or len(size.terms) != 1:
             return None
@@ -256,12 +258,12 @@ def _log_bounds_nearby(atom: Atom) -> tuple[Poly, Poly] | None:
     return ends[0], ends[1]
 
 
-def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
+def _convert_term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s.Expr:
     """Convert the absolute value of a term to an expression that is an upper or a lower bound on it."""
-    powers: dict[_Level, list[tuple[int, int]]] = {}
+    powers: dict[_LogarithmicExponent, list[tuple[int, int]]] = {}
     rest: list[tuple[Atom, int]] = []
     for atom, power in monomial:
-        level = _level(atom)
+        level = _match_logarithmic_exponent(atom)
         if isinstance(atom, a.Exponential) and level is not None:
             powers.setdefault(level, []).append((atom.base, power))
         else:
@@ -277,7 +279,7 @@ def _term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bool) -> s
 
 
 @record
-class _Level:
+class _LogarithmicExponent:
     """An exponent rate*log2(argument); `rounding` is 1 if it is rounded up, -1 if down, 0 if not rounded."""
 
     argument: Poly
@@ -293,20 +295,20 @@ class _Level:
         return base**self.rounding if rises == upper else fmpq(1)
 
 
-def _level(atom: Atom) -> _Level | None:
+def _match_logarithmic_exponent(atom: Atom) -> _LogarithmicExponent | None:
     """Return the exponent of an atom b^log2(x), b^ceil(log2(x)) or b^floor(c*log2(x)/m); None for other atoms."""
     if not isinstance(atom, a.Exponential):
         return None
-    match a.single_atom(atom.exponent):
+    match a.find_single_atom(atom.exponent):
         case a.CeilLog2(argument=argument):
-            return _Level(argument, fmpq(1), 1)
+            return _LogarithmicExponent(argument, fmpq(1), 1)
         case a.RealFunction(function="log2", argument=argument):
-            return _Level(argument, fmpq(1), 0)
+            return _LogarithmicExponent(argument, fmpq(1), 0)
         case a.Floor(argument=value, modulus=modulus) if modulus.is_constant and len(value.terms) == 1:
             (factor,) = value.terms.values()
-            match a.single_atom(value / factor):
+            match a.find_single_atom(value / factor):
                 case a.RealFunction(function="log2", argument=argument) if factor > 0:
-                    return _Level(argument, factor / modulus.constant_term, -1)
+                    return _LogarithmicExponent(argument, factor / modulus.constant_term, -1)
                 case _:
                     pass
         case _:

@@ -21,7 +21,7 @@ MAX_EFFORT = 200_000
 
 
 @record
-class BySolving:
+class RecurrenceGrowth:
     """The upper and lower growth of a recurrence, each None if unknown; `reason` explains a missing upper one.
 
     The lower growth holds if `size` >= `least`, as the cost may be 0 at smaller sizes; without a `size` it holds for
@@ -36,67 +36,73 @@ class BySolving:
     pieces: tuple[Growth, ...] = ()
 
 
-def by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact] = ()) -> BySolving:
+def solve_for_growth(
+    recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact] = ()
+) -> RecurrenceGrowth:
     """Solve a recurrence for its growth under facts; `added` gives the growth of the cost that a call itself adds."""
     try:
         with limit_effort(MAX_EFFORT, own=True):
             if recurrence.scales:
-                return _by_scalings(recurrence, added, facts)
-            return _by_solving(recurrence, added)
+                return _solve_scaled_sizes(recurrence, added, facts)
+            return _solve_one_size(recurrence, added)
     except (TooComplexError, ArchlineError) as problem:
-        return BySolving(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
+        return RecurrenceGrowth(None, None, reason=TOO_LONG if isinstance(problem, ArchlineError) else str(problem))
 
 
-def _by_solving(recurrence: IntegerRecurrence, added: ForcingGrowth) -> BySolving:
+def _solve_one_size(recurrence: IntegerRecurrence, added: ForcingGrowth) -> RecurrenceGrowth:
     most, least = OneSidedRecurrence(recurrence, True, added), OneSidedRecurrence(recurrence, False, added)
     try:
         above = most.problem()
-        ends = _one(_solved(above))
+        ends = _require_single_growth(_solve_or_raise(above))
     except OutOfReachError as problem:
-        return BySolving(None, None, reason=str(problem))
+        return RecurrenceGrowth(None, None, reason=str(problem))
     try:
-        start = least.positive_from()
+        start = least.find_positive_start()
         if start is None:
-            return BySolving(ends.upper, None)
+            return RecurrenceGrowth(ends.upper, None)
         below = least.problem()
-        lower = (ends if below == above else _one(_solved(below))).lower
+        lower = (ends if below == above else _require_single_growth(_solve_or_raise(below))).lower
     except OutOfReachError:
-        return BySolving(ends.upper, None)
-    return BySolving(ends.upper, lower, least.size, start)
+        return RecurrenceGrowth(ends.upper, None)
+    return RecurrenceGrowth(ends.upper, lower, least.size, start)
 
 
-def _by_scalings(recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact]) -> BySolving:
+def _solve_scaled_sizes(
+    recurrence: IntegerRecurrence, added: ForcingGrowth, facts: Sequence[s.Fact]
+) -> RecurrenceGrowth:
     """Solve a recurrence whose calls divide several sizes, from above and from below."""
     most, more = recurrence.most, list[s.Expr]([b.ZERO] * 2)
     if recurrence.more:
         ends = added(recurrence.more, most.facts)
         if ends[0] is None:
-            return BySolving(None, None, reason="the growth of the cost of the outermost call is unknown")
+            return RecurrenceGrowth(None, None, reason="the growth of the cost of the outermost call is unknown")
         more = [end or b.ZERO for end in ends]
     try:
-        above = _tight(_solved(build_real_recurrence(most, True, added, facts)))
+        above = _require_tight_growths(_solve_or_raise(build_real_recurrence(most, True, added, facts)))
     except OutOfReachError as problem:
-        return BySolving(None, None, reason=str(problem))
+        return RecurrenceGrowth(None, None, reason=str(problem))
     below: list[Growth] = []
     with suppress(OutOfReachError):
-        below = _tight(_solved(build_real_recurrence(recurrence.least, False, added, facts)))
+        below = _require_tight_growths(_solve_or_raise(build_real_recurrence(recurrence.least, False, added, facts)))
     alike = [growth.when for growth in below] == [growth.when for growth in above]
     lowers = {growth.when: growth.lower for growth in below if alike}
     pieces = tuple(
-        Growth(_plus(lowers.get(growth.when), more[1]), _plus(growth.upper, more[0]), where=growth.where)
+        Growth(
+            _add_to_growth(lowers.get(growth.when), more[1]), _add_to_growth(growth.upper, more[0]), where=growth.where
+        )
         for growth in above
     )
     if len(pieces) > 1:
-        return BySolving(None, None, reason="its growth differs between regimes", pieces=pieces)
-    return BySolving(pieces[0].upper, pieces[0].lower)
+        return RecurrenceGrowth(None, None, reason="its growth differs between regimes", pieces=pieces)
+    return RecurrenceGrowth(pieces[0].upper, pieces[0].lower)
 
 
-def _plus(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
+def _add_to_growth(growth: s.Expr | None, more: s.Expr) -> s.Expr | None:
     """Add the growth of the cost that only the outermost call adds; None stays None."""
     return growth if growth is None or more is b.ZERO else b.binary("+", growth, more)
 
 
-def _solved(problem: RealRecurrence) -> list[Growth]:
+def _solve_or_raise(problem: RealRecurrence) -> list[Growth]:
     """Solve a recurrence, and return its growths; the first one whose condition is true applies.
 
     Raises OutOfReachError if it cannot be solved.
@@ -110,14 +116,14 @@ def _solved(problem: RealRecurrence) -> list[Growth]:
             raise OutOfReachError(failed.reason)
 
 
-def _one(growths: list[Growth]) -> Growth:
+def _require_single_growth(growths: list[Growth]) -> Growth:
     """Return the only growth. Raises OutOfReachError if there are several."""
     if len(growths) > 1:
         raise OutOfReachError("its growth differs between regimes")
     return growths[0]
 
 
-def _tight(growths: list[Growth]) -> list[Growth]:
+def _require_tight_growths(growths: list[Growth]) -> list[Growth]:
     """Return the growths if all are Theta classes. Raises OutOfReachError if one is not."""
     if not all(growth.tight for growth in growths):
         raise OutOfReachError("only upper and lower bounds on its growth are known")

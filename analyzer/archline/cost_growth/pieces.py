@@ -10,12 +10,12 @@ from archline.algebra.printing import to_tree
 from archline.analysis.bounds import Region
 from archline.analysis.cost import FEW_LINES
 from archline.cost_growth import cases as growth_cases
-from archline.cost_growth.forms import readable_bounds
+from archline.cost_growth.forms import build_growth_bounds
 from archline.expr import build as b
 from archline.expr.text import format_fact
 from archline.growth.growths import Growth, decide_growth
-from archline.ir.conditions import with_all_facts
-from archline.ir.layout import LINE, ONE_LINE, WORDS
+from archline.ir.conditions import add_facts
+from archline.ir.layout import LINE, ONE_LINE_FITS, WORDS
 from archline.language import syntax as s
 from archline.records import replace
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     from archline.cost_growth.cases import GrowthCase
     from archline.ir.scope import Scope
 
-WHERE_SOME = ("work", "span")
+POSITIVE_METRICS = ("work", "span")
 """Metrics that are at least 1, as the outermost call is counted."""
 
 
-def growth_pieces(
+def build_growth_pieces(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts, blocks: bool = False
 ) -> list[Growth]:
     """Convert a cost to growths for the prover, one for each case of its pieces; `known` are the declared facts.
@@ -42,39 +42,39 @@ def growth_pieces(
     """
     return [
         Growth(
-            *readable_bounds(costs, (piece.lower, piece.upper), known if case is None else case, blocks),
-            (*facts, *(() if case is None else facts_of_case(case))),
+            *build_growth_bounds(costs, (piece.lower, piece.upper), known if case is None else case, blocks),
+            (*facts, *(() if case is None else list_case_facts(case))),
             piece.where.facts,
         )
         for piece, case in cost.facts_by_piece
     ]
 
 
-def pieces_by_cases(
+def iterate_growth_pieces_by_cases(
     costs: Costs, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> Iterator[list[tuple[Growth, GrowthCase]]]:
     """Yield the growths of an exact cost in cases of its sizes: by its pieces, or else for each way to split it."""
     assert cost.lower is not None
-    is_positive = cost.metric in WHERE_SOME or known.positive(cost.lower)
+    is_positive = cost.metric in POSITIVE_METRICS or known.positive(cost.lower)
     by_piece = [
         growth_cases.GrowthCase(piece.where.needs, case, piece.lower, piece.upper)
         for piece, case in cost.facts_by_piece
         if case is not None
     ]
-    for cases in [by_piece] if by_piece else growth_cases.in_cases(cost.lower, known):
+    for cases in [by_piece] if by_piece else growth_cases.iterate_case_splits(cost.lower, known):
         result = []
         for case in cases:
             low = case.lower
             if is_positive and (less := low.constant_term) < 0:
                 # A count that is never 0 is at least 1: (c + 1)*e >= c + e.
                 low = (low - less) / (1 - less)
-            ends = readable_bounds(costs, (low, case.upper), case.facts, True)
-            growth = Growth(*ends, (*facts, *facts_of_case(case.facts)), growth_cases.union_conditions([case]))
+            ends = build_growth_bounds(costs, (low, case.upper), case.facts, True)
+            growth = Growth(*ends, (*facts, *list_case_facts(case.facts)), growth_cases.build_union_condition([case]))
             result.append((growth, replace(case, lower=low)))
         yield result
 
 
-def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
+def rewrite_bounds(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Facts], Facts]) -> Cost:
     """Map the bounds of a cost and of its pieces by `form`, and the facts of the pieces' cases by `known`.
 
     Bounds by cache and by loop are left out.
@@ -86,7 +86,7 @@ def in_other_forms(cost: Cost, form: Callable[[Poly], Poly], known: Callable[[Fa
     return replace(cost, lower=form(cost.lower), upper=form(cost.upper), bounds=bounds)
 
 
-def over_range(
+def express_over_range(
     indices: IndexRange | None, cost: Cost, facts: tuple[s.Fact, ...], known: Facts
 ) -> tuple[Cost, tuple[s.Fact, ...], Facts] | None:
     """Express a cost, its facts and `known` in the length of an index range.
@@ -95,16 +95,16 @@ def over_range(
     """
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    moved = in_other_forms(cost, indices.moved, indices.facts)
+    moved = rewrite_bounds(cost, indices.moved, indices.facts)
     ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None
-    return moved, indices.written_facts(facts), indices.facts(known)
+    return moved, indices.eliminate_high_in_facts(facts), indices.facts(known)
 
 
-def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
+def build_time_growth_pieces(costs: Costs, processors: str, facts: tuple[s.Fact, ...], known: Facts) -> list[Growth]:
     """Build the growths of the time on `processors`, for each pair of a case of work and a case of span."""
-    work, span = (growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
+    work, span = (build_growth_pieces(costs, costs[metric], facts, known) for metric in ("work", "span"))
     result = []
     for work_piece, span_piece in product(work, span):
         assert work_piece.lower is not None
@@ -120,15 +120,15 @@ def pieces_of_time(costs: Costs, processors: str, facts: tuple[s.Fact, ...], kno
     return result
 
 
-def facts_of_case(case: Facts) -> tuple[s.Fact, ...]:
+def list_case_facts(case: Facts) -> tuple[s.Fact, ...]:
     """List the bounds on sizes that a case implies, as facts."""
-    if facts_of_case not in case.found:
+    if list_case_facts not in case.found:
         # Several metrics have the same cases.
-        case.found[facts_of_case] = _known(case)
-    return cast(tuple[s.Fact, ...], case.found[facts_of_case])
+        case.found[list_case_facts] = _list_size_bounds(case)
+    return cast(tuple[s.Fact, ...], case.found[list_case_facts])
 
 
-def _known(facts: Facts) -> tuple[s.Fact, ...]:
+def _list_size_bounds(facts: Facts) -> tuple[s.Fact, ...]:
     """List the bounds on sizes, as `n >= 17` or `n >= m`, that `facts` hold."""
     result: list[s.Fact] = []
     for power in facts.powers:
@@ -146,32 +146,34 @@ def _known(facts: Facts) -> tuple[s.Fact, ...]:
     return tuple(result)
 
 
-def unconditional_facts(growth: Growth) -> tuple[s.Fact, ...]:
+def list_facts_without_disjunctions(growth: Growth) -> tuple[s.Fact, ...]:
     """List the conditions of a growth, except disjunctions."""
     return tuple(x for x in growth.where if not any(isinstance(y, s.Binary) and y.op == "or" for y in s.nodes(x)))
 
 
 def all_arrays_fit(cost: Cost, known: Facts) -> bool:
     """Test whether the facts imply the condition of a plan in which all arrays fit in the cache."""
-    return any(plan.where.needs != (ONE_LINE,) and plan.where.is_implied(known) for plan in cost.plans)
+    return any(plan.where.needs != (ONE_LINE_FITS,) and plan.where.is_implied(known) for plan in cost.plans)
 
 
-def growth_of_recurrence(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
+def find_recurrence_growths(cost: Cost, facts: tuple[s.Fact, ...]) -> tuple[Growth, ...] | str:
     """Return the upper growths of io by its recurrence, cut off where the data fits in cache, or why there are none."""
     orders = "" if cost.orders is None else cost.orders(facts)
     if isinstance(orders, str):
         return orders
-    return tuple(replace(growth, lower=None, facts=(*facts, *unconditional_facts(growth))) for growth in orders)
+    return tuple(
+        replace(growth, lower=None, facts=(*facts, *list_facts_without_disjunctions(growth))) for growth in orders
+    )
 
 
-def in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
+def is_valid_in_any_cache(costs: Costs, cost: Cost, growth: Growth, facts: tuple[s.Fact, ...], scope: Scope) -> bool:
     """Test whether a growth of io under a condition also holds in caches of few lines."""
-    known = with_all_facts(scope.facts, unconditional_facts(growth), scope)
+    known = add_facts(scope.facts, list_facts_without_disjunctions(growth), scope)
     assert growth.upper is not None
-    return all_arrays_fit(cost, known) or in_small_caches(costs, growth.upper, facts, scope.facts)
+    return all_arrays_fit(cost, known) or is_valid_in_small_caches(costs, growth.upper, facts, scope.facts)
 
 
-def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
+def is_valid_in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], known: Facts) -> bool:
     """Test whether io is O of `bound` in tall caches of few lines, where Z and L are bounded by constants.
 
     In such caches io is at most a constant times the work, so the work is compared with the bound; if the work is
@@ -185,4 +187,7 @@ def in_small_caches(costs: Costs, bound: s.Expr, facts: tuple[s.Fact, ...], know
     compared = next((cost for cost in both if cost.lower is not None and cost.upper is not None), None)
     if compared is None:
         return False
-    return decide_growth("O", growth_pieces(costs, compared, small, known), bound, lambda *_: None).outcome == "holds"
+    return (
+        decide_growth("O", build_growth_pieces(costs, compared, small, known), bound, lambda *_: None).outcome
+        == "holds"
+    )

@@ -8,17 +8,17 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Self
 
 from archline.analysis.analyse import derive
-from archline.analysis.cache.analyse import io_cost
+from archline.analysis.cache.analyse import derive_io_cost
 from archline.analysis.checks.failures import (
-    assumed_facts,
-    certain_failure,
-    endless_recursion,
-    exceeded_bounds,
-    failure_diagnostic,
-    misplaced_accesses,
-    side_conditions,
+    build_failure_diagnostic,
+    describe_side_conditions,
+    find_certain_failure,
+    find_common_failures,
+    find_endless_recursion,
+    find_exceeded_while_bounds,
+    list_assumed_size_facts,
 )
-from archline.analysis.checks.races import certain_races, certain_spawn_race
+from archline.analysis.checks.races import find_certain_races, find_certain_spawn_race
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication import derive as grid_costs
 from archline.analysis.cost import Cost, Costs
@@ -33,7 +33,7 @@ from archline.ir.declarations import declared_scope
 from archline.ir.recursive import inherited_facts
 from archline.language import model
 from archline.language import syntax as s
-from archline.language.checking.scopes import machine_symbols
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.conditions import BAD_SIZE
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.extra_facts import add_where
@@ -43,14 +43,14 @@ from archline.language.syntax_rules import NO_ALGORITHM
 from archline.records import replace
 
 if TYPE_CHECKING:
-    from archline.costs.trials import Messages
+    from archline.costs.trials import MessageCheck
 
-MAX_KNOWN = 256
-MAX_CONFIRMED = 3
+MAX_CACHED_FAILURES = 256
+MAX_CONFIRMED_FAILURES = 3
 """The number of failures of each kind, those at the smallest sizes, that are executed to confirm one."""
 
 
-def _replace_unknown_costs(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
+def _find_known_replacements(costs: Mapping[str, Cost], others: Mapping[str, Cost]) -> dict[str, Cost]:
     """Return the entries of `others` for the costs that are unknown in `costs`."""
     return {name: others[name] for name, cost in costs.items() if cost.upper is None and name in others}
 
@@ -87,38 +87,38 @@ class AlgorithmUnderFacts:
         return add_where(*self._plain, self.inherited)
 
     @cached_property
-    def _of_sizes(self) -> tuple[model.Module, s.Algorithm]:
+    def _without_machine_facts(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm without facts only about the machine, for flops, work and span; P of a grid is a size."""
-        symbols = set(machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
+        symbols = set(list_machine_symbols(self.signature)) - ({"P"} if self.node.grid else set())
         of_sizes = tuple(fact for fact in self.inherited if not s.names(fact) <= symbols)
         return self.executed if of_sizes == self.inherited else add_where(*self._plain, of_sizes)
 
     @cached_property
     def _costs(self) -> Costs:
         """The flops, work and span under inherited facts; unknown ones are derived under alternative facts."""
-        costs = derive(*self._of_sizes)
-        for facts in self._other_facts:
+        costs = derive(*self._without_machine_facts)
+        for facts in self._alternative_facts:
             if all(cost.upper is not None for cost in costs):
                 break
             other_costs = derive(*add_where(*self._plain, facts))
-            metrics = {**costs.metrics, **_replace_unknown_costs(costs.metrics, other_costs.metrics)}
-            kinds = {**costs.flops_by_kind, **_replace_unknown_costs(costs.flops_by_kind, other_costs.flops_by_kind)}
+            metrics = {**costs.metrics, **_find_known_replacements(costs.metrics, other_costs.metrics)}
+            kinds = {**costs.flops_by_kind, **_find_known_replacements(costs.flops_by_kind, other_costs.flops_by_kind)}
             costs = replace(costs, metrics=metrics, flops_by_kind=kinds)
         return costs
 
     @cached_property
     def _io(self) -> Cost:
         """The io under inherited facts, or under alternative facts if it is unknown."""
-        cost = io_cost(*self.executed)
-        for facts in self._other_facts:
+        cost = derive_io_cost(*self.executed)
+        for facts in self._alternative_facts:
             if cost.upper is None:
-                cost = io_cost(*add_where(*self._plain, facts))
+                cost = derive_io_cost(*add_where(*self._plain, facts))
         return cost
 
     @property
-    def _other_facts(self) -> Iterator[tuple[s.Fact, ...]]:
+    def _alternative_facts(self) -> Iterator[tuple[s.Fact, ...]]:
         """Yield alternative facts under which a cost may be known: with the assumptions of results, and none."""
-        assumed = inherited_facts(*self.executed, assumed_facts(*self.executed))
+        assumed = inherited_facts(*self.executed, list_assumed_size_facts(*self.executed))
         if assumed:
             yield (*self.inherited, *assumed)
         if self.inherited:
@@ -181,7 +181,7 @@ class AlgorithmUnderFacts:
             facts = tuple(fact for fact in facts if s.names(fact) <= names)
         both = (*self.further_facts, *facts)
         narrowed = type(self)(*add_where(self.module, self.node, facts), self._plain, both)
-        _require_sizes(narrowed, facts)
+        _require_satisfiable_facts(narrowed, facts)
         return narrowed
 
     @property
@@ -206,7 +206,7 @@ class AlgorithmUnderFacts:
             raise ArchlineError([messages.failure])
         return subject.report(problem=problem)
 
-    def messages(self, most: int) -> Messages | None:
+    def messages(self, most: int) -> MessageCheck | None:
         """Check messages by runs on grids of up to `most` processors; None if it sends none."""
         return trials.check_messages(*self.executed, most) if self.node.grid else None
 
@@ -222,34 +222,34 @@ class AlgorithmUnderFacts:
             lambda: subject._io,
             subject.of_first_call,
             communication.ProblemBounds.of(*about, problem) if subject.node.grid or problem is not None else None,
-            side_conditions(*about),
-            partial(certain_failure, *about),
+            describe_side_conditions(*about),
+            partial(find_certain_failure, *about),
             about,
         )
-        limited = any(grid_costs.LONGEST.names & s.names(fact) for fact in subject.node.where)
+        limited = any(grid_costs.LONGEST_MESSAGE.names & s.names(fact) for fact in subject.node.where)
         return costs.with_longest if limited else costs
 
     def refuse_certain_failures(self) -> None:
         """Raise ArchlineError for failures that are certain for any data."""
-        _require_sizes(self, self.node.where)
-        failures = _certain_failures(*self.executed)
+        _require_satisfiable_facts(self, self.node.where)
+        failures = _find_certain_failures(*self.executed)
         if failures:
             raise ArchlineError(failures)
 
 
-@lru_cache(maxsize=MAX_KNOWN)
-def _certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
+@lru_cache(maxsize=MAX_CACHED_FAILURES)
+def _find_certain_failures(module: model.Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
     """Find the failures of an algorithm that are certain for any data; most are confirmed by an execution."""
-    endless = endless_recursion(module, algorithm)
+    endless = find_endless_recursion(module, algorithm)
     if endless is not None:
         return (endless,)
-    kinds = misplaced_accesses(module, algorithm), exceeded_bounds(module, algorithm)
-    failures = chain.from_iterable(islice(kind, MAX_CONFIRMED) for kind in kinds)
+    kinds = find_common_failures(module, algorithm), find_exceeded_while_bounds(module, algorithm)
+    failures = chain.from_iterable(islice(kind, MAX_CONFIRMED_FAILURES) for kind in kinds)
     failure = next((candidate for candidate in failures if _is_confirmed_by_run(module, algorithm, candidate)), None)
     if failure is not None:
-        return (failure_diagnostic(failure),)
-    races = certain_races(module, algorithm)
-    spawned = None if races else certain_spawn_race(module, algorithm)
+        return (build_failure_diagnostic(failure),)
+    races = find_certain_races(module, algorithm)
+    spawned = None if races else find_certain_spawn_race(module, algorithm)
     if spawned is None:
         return races
     run = executor.try_run(module, algorithm, spawned[1])
@@ -264,7 +264,7 @@ def _is_confirmed_by_run(module: model.Module, algorithm: s.Algorithm, failure: 
     return failure.rule is BAD_SIZE if run is None else isinstance(run, Diagnostic) and run.rule is failure.rule
 
 
-def _require_sizes(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
+def _require_satisfiable_facts(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]) -> None:
     """Raise ArchlineError (AL483) if facts exclude all values of a size, or contradict each other."""
     scope = declared_scope(algorithm.module, algorithm.node)
     for name, bounds in scope.facts.bounds.items():

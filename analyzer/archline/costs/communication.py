@@ -9,20 +9,20 @@ from archline.claims.communication_bounds import (
     PROBLEM,
     CommunicationBounds,
     SolvedProblem,
-    communication_bounds,
-    named_problem,
-    problem_of,
+    derive_communication_bounds,
+    find_library_problem,
+    parse_problem,
 )
-from archline.costs.trials import COST_GRID, replicated_input
+from archline.costs.trials import COST_GRID, find_replicating_run
 from archline.expr.intervals import Point
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.diagnostics import error
 from archline.language.model import Module
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import record
 
-REPLICATED = "replicated input"
+REPLICATED_INPUT = "replicated input"
 
 
 @record(eq=False)
@@ -42,25 +42,25 @@ class ProblemBounds:
             return None
         names = module.signatures[algorithm]
         solved = (
-            problem_of(algorithm)
+            find_library_problem(algorithm)
             if problem is None
-            else named_problem(problem, [*names.size_names, "P", *find_cost_symbols(module.externs.values())])
+            else parse_problem(problem, [*names.size_names, "P", *find_cost_symbols(module.externs.values())])
         )
         return ProblemBounds(module, algorithm, solved)
 
     @cached_property
     def replicated(self) -> Mapping[str, int] | None:
         """The sizes of a small run in which several processors read one element of the input; None without one."""
-        return replicated_input(self.module, self.algorithm, COST_GRID)
+        return find_replicating_run(self.module, self.algorithm, COST_GRID)
 
     @cached_property
     def bounds(self) -> CommunicationBounds | None:
         """The lower bounds for the problem that the algorithm solves; None if the problem is unknown."""
-        return None if self.solved is None else communication_bounds(self.module, self.algorithm, self.solved)
+        return None if self.solved is None else derive_communication_bounds(self.module, self.algorithm, self.solved)
 
 
-def replication_note(point: Point, problem: bool) -> str:
+def describe_replication(point: Point, problem: bool) -> str:
     """Describe a run that replicates input; with `problem` also that lower bounds do not apply to it."""
-    at = f"in a run at {point_text(point)} " if point else ""
-    note = f"{REPLICATED}: {at}several processors read one element of the input"
+    at = f"in a run at {format_point(point)} " if point else ""
+    note = f"{REPLICATED_INPUT}: {at}several processors read one element of the input"
     return f"{note}; lower bounds on communication assume one copy, so none is given" if problem else note

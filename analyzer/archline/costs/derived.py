@@ -7,23 +7,23 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import derive_metric, derive_with_longest
+from archline.analysis.analyse import derive_metric, derive_with_longest_message
 from archline.analysis.bounds import Piece
 from archline.analysis.cache import parallel
 from archline.analysis.cache import traffic as cache_traffic
-from archline.analysis.checks.failures import assumed_facts
+from archline.analysis.checks.failures import list_assumed_size_facts
 from archline.analysis.checks.runs import Failure
 from archline.analysis.communication import derive, place
 from archline.analysis.cost import Cost, Costs
 from archline.analysis.metrics.relations import time_cost
-from archline.analysis.sampling import offsets_rules
+from archline.analysis.sampling import list_offsets_rules
 from archline.claims import by_cases
 from archline.claims import published as published_work
 from archline.claims.decide import decide_claims
-from archline.claims.growth_claims import growth_text, shown_growth
+from archline.claims.growth_claims import format_growths, select_shown_growths
 from archline.claims.optimality import OptimalityResult, optimality_regimes
 from archline.claims.verdicts import Verdict
-from archline.cost_growth.growth_of_cost import growth_of_cost
+from archline.cost_growth.growth_of_cost import derive_cost_growth
 from archline.costs import rules, sizes
 from archline.execution.run_rules import IMPOSSIBLE_DATA
 from archline.expr import build as b
@@ -34,16 +34,16 @@ from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import model, printer
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
+from archline.language.call_graph import has_recursion
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import add_where
 from archline.language.metrics import DERIVABLE, OF_CACHE
 from archline.records import replace
 
 if TYPE_CHECKING:
-    from archline.analysis.cache.parallel import ScheduleBound
+    from archline.analysis.cache.parallel import SchedulerBound
     from archline.claims.by_cases import GeneralCase
-    from archline.claims.published import Published
+    from archline.claims.published import PublishedComparison
     from archline.costs.communication import ProblemBounds
     from archline.costs.sizes import Given, Point, SizeNames
     from archline.expr.intervals import Number
@@ -114,14 +114,16 @@ class DerivedCosts:
             raise KeyError(metric)
         if metric not in self._requested:
             if metric in OF_CACHE:
-                traffic = {metric: cache_traffic.traffic_cost(self.module, self.node, metric)}
-                self._requested[metric] = self._with(traffic, self.communication, derivation=())
+                traffic = {metric: cache_traffic.derive_traffic_cost(self.module, self.node, metric)}
+                self._requested[metric] = self._replace_costs(traffic, self.communication, derivation=())
             else:
                 costs = derive_metric(*self.executed, metric)
-                self._requested[metric] = self._with(costs.metrics, self.communication, derivation=costs.derivation)
+                self._requested[metric] = self._replace_costs(
+                    costs.metrics, self.communication, derivation=costs.derivation
+                )
         return self._requested[metric]
 
-    def _with(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
+    def _replace_costs(self, metrics: Mapping[str, Cost], communication: ProblemBounds | None, **others: Any) -> Self:
         """Return these costs with some metrics, the lower bounds, and other fields of `Costs` replaced."""
         costs = replace(self.without_io, metrics={**self.without_io.metrics, **metrics}, **others)
         about = (self.module, self.node, costs, lambda: self.costs["io"])
@@ -136,8 +138,8 @@ class DerivedCosts:
         everywhere = self.everywhere
         if not self.on_grid or any(cost.upper is None for cost in self.without_io):
             return everywhere
-        general = by_cases.general_case(self.module, self.node, self.without_io, self.longest)
-        return general if by_cases.is_shorter(general, self.without_io) else everywhere
+        general = by_cases.derive_general_case(self.module, self.node, self.without_io, self.longest)
+        return general if by_cases.has_shorter_forms(general, self.without_io) else everywhere
 
     @cached_property
     def general(self) -> Self | None:
@@ -155,10 +157,10 @@ class DerivedCosts:
         """The costs on a grid if a message has at most K words, so that w words are ceil(w/K) messages."""
         if not self.on_grid or self.longest is not None:
             return self
-        costs = derive_with_longest(*self.executed)
+        costs = derive_with_longest_message(*self.executed)
         messages = {name: costs[name] for name in ("messages", "node_messages") if name in costs.metrics}
-        report = self._with(messages, None, parameters=costs.parameters)
-        report.longest = derive.LONGEST
+        report = self._replace_costs(messages, None, parameters=costs.parameters)
+        report.longest = derive.LONGEST_MESSAGE
         report._of_any_length = self
         return report
 
@@ -187,7 +189,7 @@ class DerivedCosts:
         """The facts of the algorithm's `where`."""
         return self.node.where
 
-    def _check_processors(self, processors: int | str) -> None:
+    def _require_valid_processors(self, processors: int | str) -> None:
         """Raise ArchlineError (AL401, AL406) if it is neither a number >= 1, nor P, nor a size."""
         if isinstance(processors, str) and processors != "P" and processors not in self.names.sizes:
             raise error(rules.UNKNOWN_SIZE, f"`{processors}` is neither P nor a size of `{self.name}`")
@@ -197,7 +199,7 @@ class DerivedCosts:
     @cached_property
     def recursive(self) -> bool:
         """Whether the algorithm is recursive, or calls a recursive one."""
-        return is_recursive(self.module, self.node)
+        return has_recursion(self.module, self.node)
 
     @cached_property
     def names(self) -> SizeNames:
@@ -217,15 +219,15 @@ class DerivedCosts:
         costs = self.costs if "io" in named else self.without_io
         more = {metric: self.including(metric).without_io[metric] for metric in sorted(named.difference(costs.metrics))}
         costs = replace(costs, metrics={**costs.metrics, **more}) if more else costs
-        return decide_claims(self.module, self.node, costs, facts=assumed_facts(*self.executed))
+        return decide_claims(self.module, self.node, costs, facts=list_assumed_size_facts(*self.executed))
 
     def point(self, given: Given, needed: Iterable[str] | None = None, option: str = "") -> Point:
         """Check given values as a run does, and return them. Raises ArchlineError (AL401 to AL407, AL526).
 
         `needed` are the names that must have values, by default those of all costs.
         """
-        point = sizes.checked_point(given, self.names, self.where, option=option, needed=needed)
-        rules_of = offsets_rules(declared_scope(self.module, self.node))
+        point = sizes.check_point(given, self.names, self.where, option=option, needed=needed)
+        rules_of = list_offsets_rules(declared_scope(self.module, self.node))
         broken = next((rule for rule in rules_of if not rule(point)), None)
         if broken is not None:
             span = next(parameter.span for parameter in self.node.parameters if parameter.name == broken.array)
@@ -254,13 +256,13 @@ class DerivedCosts:
 
     def growth(self, cost: Cost) -> str | None:
         """Return the growth of a cost as text; None if it is unknown."""
-        return growth_text(self.growths(cost))
+        return format_growths(self.growths(cost))
 
     def growths(self, cost: Cost) -> tuple[Growth, ...]:
         """Return the growths of a cost to show."""
         if cost.metric not in self._growths:
             costs = self.costs if cost.metric == "io" else self.without_io
-            self._growths[cost.metric] = shown_growth(*self._under_assumptions, costs, cost)
+            self._growths[cost.metric] = select_shown_growths(*self._under_assumptions, costs, cost)
         return self._growths[cost.metric]
 
     def growths_by_case(self, cost: Cost) -> list[list[Growth]]:
@@ -269,7 +271,7 @@ class DerivedCosts:
         if not all(growth.where for growth in growths):
             return []
         by_piece = [
-            [growth for growth in growths if all(_holds_all_over(piece, fact, scope) for fact in growth.where)]
+            [growth for growth in growths if all(_holds_in_all_cases(piece, fact, scope) for fact in growth.where)]
             for piece in cost.by_case
         ]
         covered = (in_piece or not piece.upper for in_piece, piece in zip(by_piece, cost.by_case, strict=True))
@@ -278,7 +280,7 @@ class DerivedCosts:
     @cached_property
     def _under_assumptions(self) -> tuple[model.Module, s.Algorithm]:
         """The algorithm under the facts about sizes that all results assume."""
-        return add_where(self.module, self.node, assumed_facts(*self.executed))
+        return add_where(self.module, self.node, list_assumed_size_facts(*self.executed))
 
     @cached_property
     def attained(self) -> OptimalityResult | None:
@@ -286,9 +288,9 @@ class DerivedCosts:
         return optimality_regimes(*self._under_assumptions, self.costs, self.costs["io"])
 
     @cached_property
-    def published(self) -> Published | None:
+    def published(self) -> PublishedComparison | None:
         """The published lower bounds on io compared with the derived one, for library algorithms from PolyBench."""
-        return published_work.published_bounds(self.module, self.node, self.costs, self.costs["io"])
+        return published_work.compare_published_bounds(self.module, self.node, self.costs, self.costs["io"])
 
     @property
     def replicated(self) -> Mapping[str, int] | None:
@@ -302,7 +304,7 @@ class DerivedCosts:
     @cached_property
     def extents(self) -> Mapping[str, Cost]:
         """The numbers of processors and nodes of a grid."""
-        return place.grid_extents(self.module, self.node) if self.on_grid else {}
+        return place.processor_counts(self.module, self.node) if self.on_grid else {}
 
     def cost(self, metric: str) -> Cost:
         """Return the cost of any metric, or an extent of the grid. Raises KeyError for an unknown metric."""
@@ -313,26 +315,28 @@ class DerivedCosts:
 
     def time_on(self, processors: int | str) -> Cost:
         """Bound the time on P processors, between max(span, work/P) and span + work/P (Brent's theorem)."""
-        self._check_processors(processors)
+        self._require_valid_processors(processors)
         if isinstance(processors, str):
             return time_cost(self.costs, Poly.symbol(processors), processors)
         return time_cost(self.costs, Poly.constant(processors), str(processors))
 
     def misses_on(self, processors: int | str) -> Cost:
         """Bound the lines fetched into the caches of P processors together."""
-        self._check_processors(processors)
-        return parallel.parallel_io_cost(self.module, self.node, self.costs["io"], processors)
+        self._require_valid_processors(processors)
+        return parallel.derive_parallel_io_cost(self.module, self.node, self.costs["io"], processors)
 
-    def schedules(self, processors: int | str) -> tuple[ScheduleBound, ...]:
+    def schedules(self, processors: int | str) -> tuple[SchedulerBound, ...]:
         """Return bounds on io on several processors for schedules that do not keep the serial order."""
-        span = growth_of_cost(self.module, self.node, self.costs, self.costs["span"]).upper
-        return parallel.parallel_io_bounds(self.module, self.node, self.costs["io"], processors, span or b.name("span"))
+        span = derive_cost_growth(self.module, self.node, self.costs, self.costs["span"]).upper
+        return parallel.list_scheduler_bounds(
+            self.module, self.node, self.costs["io"], processors, span or b.name("span")
+        )
 
 
-def _holds_all_over(piece: Piece, condition: s.Fact, scope: Scope) -> bool:
+def _holds_in_all_cases(piece: Piece, condition: s.Fact, scope: Scope) -> bool:
     """Test whether a condition on sizes, or one operand of its `or`, holds in all cases of a piece."""
     if isinstance(condition, s.Binary) and condition.op == "or":
-        return any(_holds_all_over(piece, operand, scope) for operand in (condition.left, condition.right))
+        return any(_holds_in_all_cases(piece, operand, scope) for operand in (condition.left, condition.right))
     needs = equivalent_constraints(condition, scope)
     return needs is not None and all(
         case.nonnegative(case.simplify(need.substitute(case.rewrites))) for case in piece.where.cases for need in needs

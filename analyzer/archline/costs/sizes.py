@@ -11,19 +11,19 @@ from typing import TypeAlias
 from archline.costs import rules
 from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import format_expression
-from archline.expr.tree import Span, defined_sizes
-from archline.expr.values import evaluate, evaluate_fact, given_by_facts
+from archline.expr.tree import Span, iterate_defined_sizes
+from archline.expr.values import evaluate, evaluate_fact, find_sizes_given_by_facts
 from archline.language import syntax as s
 from archline.language.checking.contracts import find_cost_symbols
 from archline.language.checking.scopes import MACHINE_SYMBOLS
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.model import Module
 from archline.language.parser import parse_settings
 from archline.language.printer import format_fact
-from archline.numbers import readable
+from archline.numbers import format_readable
 from archline.records import record
 
-NO_ROOM = "the cache has no room for a line: Z is below L"
+CACHE_BELOW_LINE = "the cache has no room for a line: Z is below L"
 Point = dict[str, Number]
 Given: TypeAlias = Mapping[str, tuple[object, Span | None]]
 """Values by name, each with its place on the command line, if it has one."""
@@ -90,7 +90,7 @@ def read_settings(text: str, option: str) -> dict[str, tuple[Number, Span]]:
         if name in result:
             problems.append(Diagnostic(rules.REPEATED_SIZE, f"`{name}` is given twice", span))
             continue
-        value = _number(name, expr, problems)
+        value = _evaluate_number(name, expr, problems)
         result[name] = (value, span)
     if problems:
         raise ArchlineError(problems)
@@ -120,7 +120,7 @@ def parse_share(text: str) -> Fraction:
     return share
 
 
-def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
+def _evaluate_number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
     """Evaluate the value of a name; add a diagnostic to `problems` and return 1 if it has no exact value."""
     try:
         value = evaluate(expr, {})
@@ -138,16 +138,18 @@ def _number(name: str, expr: s.Expr, problems: list[Diagnostic]) -> Number:
     return value
 
 
-def check_known(given: Given, names: Sequence[SizeNames]) -> None:
+def require_known_names(given: Given, names: Sequence[SizeNames]) -> None:
     """Raise ArchlineError (AL401) for each given name that no algorithm has.
 
     A name has the value None if it is given by a fact.
     """
     sizes = {name for algorithm in names for name in algorithm.for_a_run}
     allowed = list(dict.fromkeys(name for algorithm in names for name in algorithm.all))
-    needed = _accepted(given, (name for algorithm in names for name in algorithm.needed), allowed)
+    needed = _list_accepted_names(given, (name for algorithm in names for name in algorithm.needed), allowed)
     problems = [
-        unknown_in_fact(name, sizes, span) if value is None else _unknown(name, allowed, needed, span)
+        report_unknown_in_fact(name, sizes, span)
+        if value is None
+        else _report_unknown_name(name, allowed, needed, span)
         for name, (value, span) in given.items()
         if name not in allowed
     ]
@@ -155,23 +157,23 @@ def check_known(given: Given, names: Sequence[SizeNames]) -> None:
         raise ArchlineError(problems)
 
 
-def unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
+def report_unknown_in_fact(name: str, sizes: Set[str], span: Span | None) -> Diagnostic:
     """Build the diagnostic (AL401) of a fact about a name that is not a size."""
-    hint = did_you_mean(name, sizes) or f"the sizes are {', '.join(sorted(sizes)) or 'none'}"
+    hint = suggest_closest(name, sizes) or f"the sizes are {', '.join(sorted(sizes)) or 'none'}"
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
-def _accepted(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:
+def _list_accepted_names(given: Given, needed: Iterable[str], known: Iterable[str]) -> list[str]:
     """List the names that need values, and the `known` names that are given one, such as P of a grid."""
     return list(dict.fromkeys((*needed, *(name for name in given if name in known))))
 
 
-def _unknown(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
-    hint = did_you_mean(name, known) or _name_list("values are given for", needed)
+def _report_unknown_name(name: str, known: Iterable[str], needed: Iterable[str], span: Span | None) -> Diagnostic:
+    hint = suggest_closest(name, known) or _format_names("values are given for", needed)
     return Diagnostic(rules.UNKNOWN_SIZE, f"there is no size `{name}`", span, hint=hint)
 
 
-def checked_point(
+def check_point(
     values: Given,
     names: SizeNames,
     where: Iterable[s.Fact] = (),
@@ -190,56 +192,56 @@ def checked_point(
         # Integers of numpy become Python integers.
         value = int(raw_value) if isinstance(raw_value, Integral) and not isinstance(raw_value, bool) else raw_value
         if name not in names.all:
-            problems.append(_unknown(name, names.all, _accepted(values, names.needed, names.all), span))
+            problems.append(
+                _report_unknown_name(name, names.all, _list_accepted_names(values, names.needed, names.all), span)
+            )
             continue
-        finding = wrong_value(name, value, names, span)
+        finding = report_wrong_value(name, value, names, span)
         if finding is not None:
             problems.append(finding)
         elif isinstance(value, int | Fraction):
             point[name] = value if name in names.amounts else int(value)
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
-    point |= {name: value for name, value in given_by_facts(where, whole).items() if name in names.all}
+    point |= {name: value for name, value in find_sizes_given_by_facts(where, whole).items() if name in names.all}
     asked = names.needed if needed is None else tuple(needed)
     missing = [name for name in asked if name not in values and name not in point]
     if missing:
-        problems.extend(_missing(missing, asked, tuple(where), point, option))
+        problems.extend(_report_missing_sizes(missing, asked, tuple(where), point, option))
     if "Z" in point and "L" in point and point["Z"] < point["L"]:
-        problems.append(Diagnostic(rules.WRONG_CACHE, NO_ROOM, values["Z"][1]))
+        problems.append(Diagnostic(rules.WRONG_CACHE, CACHE_BELOW_LINE, values["Z"][1]))
     if not problems:
-        problems.extend(broken_facts(point, where))
+        problems.extend(report_broken_facts(point, where))
     if problems:
         raise ArchlineError(problems)
     return point
 
 
-def wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
+def report_wrong_value(name: str, value: object, names: SizeNames, span: Span | None) -> Diagnostic | None:
     """Report a value that is wrong independently of other values; None if it is valid."""
 
     def report_finding(rule: Rule, message: str) -> Diagnostic:
         return Diagnostic(rule, message, span)
 
     if isinstance(value, bool) or not isinstance(value, int | Fraction):
-        return report_finding(
-            rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_display_value(value)}"
-        )
+        return report_finding(rules.NOT_A_NUMBER, f"the value of `{name}` is not an integer but {_format_value(value)}")
     if name not in names.amounts and value != int(value):
-        return report_finding(rules.NOT_AN_INTEGER, f"`{name}` is {_display_value(value)}; a size is an integer")
+        return report_finding(rules.NOT_AN_INTEGER, f"`{name}` is {_format_value(value)}; a size is an integer")
     least = names.least(name)
     if least is not None and value < least:
         reason = f"its `where` makes it at least {least}" if least > 1 else f"it must be at least {least}"
-        return report_finding(rules.TOO_SMALL, f"`{name}` is {_display_value(value)}; {reason}")
+        return report_finding(rules.TOO_SMALL, f"`{name}` is {_format_value(value)}; {reason}")
     return None
 
 
-def _display_value(value: object) -> str:
-    return readable(value) if isinstance(value, int | Fraction) else f"`{str(value)[:40]}`"
+def _format_value(value: object) -> str:
+    return format_readable(value) if isinstance(value, int | Fraction) else f"`{str(value)[:40]}`"
 
 
-def _name_list(head: str, names: Iterable[str]) -> str:
+def _format_names(head: str, names: Iterable[str]) -> str:
     return f"{head} " + ", ".join(f"`{name}`" for name in names)
 
 
-def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
+def report_broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[Diagnostic]:
     """Report the facts that do not hold at a point."""
     whole = {name: value for name, value in point.items() if isinstance(value, int)}
     return [
@@ -249,29 +251,29 @@ def broken_facts(point: Mapping[str, Number], where: Iterable[s.Fact]) -> list[D
     ]
 
 
-def _missing(
+def _report_missing_sizes(
     missing: Sequence[str], asked: Sequence[str], where: tuple[s.Fact, ...], point: Point, option: str
 ) -> Iterator[Diagnostic]:
     """Report the `missing` sizes that no value determines, or else those whose definition is not an integer."""
-    defined = _that_follow(where, missing)
-    values = tuple(value for name, value in defined_sizes(where) if name in defined)
+    defined = _find_defined_names(where, missing)
+    values = tuple(value for name, value in iterate_defined_sizes(where) if name in defined)
     defining = sorted(s.names(values) - {*point, *missing})
     undefined = [*(name for name in missing if name not in defined), *defining]
     if undefined:
         names = dict.fromkeys((*asked, *defining))
         hint = f"give {option} ".rstrip() + " " + ",".join(f"{name}=..." for name in names if name not in defined)
-        yield Diagnostic(rules.MISSING_SIZE, _name_list("no value is given for", undefined), hint=hint)
+        yield Diagnostic(rules.MISSING_SIZE, _format_names("no value is given for", undefined), hint=hint)
         return
-    for name, value in defined_sizes(where):
+    for name, value in iterate_defined_sizes(where):
         if name in missing:
             message = f"`{name}` is {format_expression(value)}, which is not an integer at these sizes"
             yield Diagnostic(rules.FACT_FAILS, message, value.span)
 
 
-def _that_follow(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
+def _find_defined_names(where: Iterable[s.Fact], missing: Sequence[str]) -> frozenset[str]:
     """Find the missing names that facts such as `s == n*m/P` define by other names."""
     result: set[str] = set()
-    for name, value in defined_sizes(where):
+    for name, value in iterate_defined_sizes(where):
         if name in missing and not s.names(value) & {name, *result}:
             result.add(name)
     return frozenset(result)

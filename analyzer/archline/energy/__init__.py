@@ -7,9 +7,9 @@ formulas) has metrics, a `Machine` quantities, and a `Model` formulas of both, w
 API (archline.api) and the command line are the callers.
 """
 
-from archline.callable_package import calls
+from archline.callable_package import make_callable
 from archline.lazy_modules import load_on_use
 
 load_on_use(__name__)
 
-calls(__name__, "archline.api.energies")
+make_callable(__name__, "archline.api.energies")

@@ -8,20 +8,20 @@ from fractions import Fraction
 
 from archline.algebra.polynomial import ZERO
 from archline.costs import rules
-from archline.costs.communication import replication_note
-from archline.costs.sizes import Given, check_known
-from archline.energy.caches import OF_CACHES, Settings, make_levels_error
-from archline.energy.estimates import TIMED, Estimate, ModelOnMachine, check_amounts, find_default_model
+from archline.costs.communication import describe_replication
+from archline.costs.sizes import Given, require_known_names
+from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
+from archline.energy.estimates import TIME_DEPENDENT, Estimate, ModelOnMachine, check_amounts, find_default_model
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in, parse_formula
 from archline.energy.growth import derive_term_growths
 from archline.energy.in_sizes import InSizes
 from archline.energy.machines import GIVEN_KIND, Machine, read_parameter
 from archline.energy.model import Model
 from archline.energy.quantities import CONSTANTS, METRICS, PER_LEVEL, QUANTITIES
-from archline.energy.results import CacheUsed, Ends, EnergyResult, SymbolicEnergy, SymbolicMetric
+from archline.energy.results import CacheUsed, EnergyResult, SymbolicEnergy, SymbolicMetric, TextBounds
 from archline.energy.rules import PARAMETER
 from archline.energy.subjects import (
-    NOT_RUN,
+    DERIVED_NOTE,
     AlgorithmSubject,
     Basis,
     FormulaSubject,
@@ -36,9 +36,9 @@ from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.build import ONE
 from archline.expr.text import Formula, format_expression, join_phrases, join_with_mark
-from archline.expr.tree import MAX_DEPTH, nesting_depth, substitute_names
-from archline.growth.growths import Growth, drop_neutral_operands
-from archline.growth.short_forms import short_growth
+from archline.expr.tree import MAX_DEPTH, measure_nesting_depth, substitute_names
+from archline.growth.growths import Growth, simplify_with_unit_constants
+from archline.growth.short_forms import shorten_growth
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.metrics import OF_CACHE, ON_REQUEST
@@ -64,7 +64,7 @@ def derive_energies(
     if at is None and settings.runs:
         raise error(rules.OPTIONS_CLASH, "a run requires sizes", hint="give --at")
     if at is not None:
-        check_known(at, [subject.names for subject in subjects])
+        require_known_names(at, [subject.names for subject in subjects])
     results: list[EnergyResult] = []
     for subject in subjects:
         point = {} if at is None and has_only_numbers([subject]) else at
@@ -79,15 +79,19 @@ def derive_energies(
                 if point is None
                 else derive_numeric(subject, machine, chosen, select_values(point, subject), settings)
             )
-            why = explain_choice(subject, chosen) if model is None else ()
+            why = model_choice_notes(subject, chosen) if model is None else ()
             results.append(replace(result, notes=(*why, *result.notes)))
     return results
 
 
-def explain_choice(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
+def model_choice_notes(chosen: Subject, model: Model, asked: str = "energy") -> tuple[str, ...]:
     """Return a note on why a roofline is the default model; none if the quantity `asked` for has it as first choice."""
     levels = "+" in model.name
-    if not model.name.startswith("roofline") or isinstance(chosen, FormulaSubject) or (asked in TIMED and not levels):
+    if (
+        not model.name.startswith("roofline")
+        or isinstance(chosen, FormulaSubject)
+        or (asked in TIME_DEPENDENT and not levels)
+    ):
         return ()
     why = "has levels of caches" if levels else "lacks quantities that ice needs"
     return (f"no model is given, and the machine {why}: {model.name} is used",)
@@ -110,7 +114,7 @@ def apply_to_subject(
     # Notes compare the power, and the memory of a processor, with its limit.
     read = on_machine.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = on_machine.model.levels or not settings.chosen_cache
-    of_caches = OF_CACHES - {"fast_memory"} if on_machine.model.levels else OF_CACHES
+    of_caches = CACHE_QUANTITIES - {"fast_memory"} if on_machine.model.levels else CACHE_QUANTITIES
     read |= of_caches if own_cache and on_machine.needed & {*OF_CACHE} else set()
     unread = [name for name, quantity in machine.quantities.items() if quantity.kind == GIVEN_KIND and name not in read]
     if unread:
@@ -172,7 +176,7 @@ def derive_numeric(
     return EnergyResult(
         chosen.name, machine, model, basis.at, basis.inputs, basis.cache, _describe_sources(on, basis), estimate,
         elasticities=on.elasticities(estimate), processors=settings.procs, converted=on.converted,
-        notes=tuple(collect_notes(chosen, estimate, basis.cache)), floor=floor,
+        notes=tuple(answer_notes(chosen, estimate, basis.cache)), floor=floor,
     )  # fmt: skip
 
 
@@ -200,7 +204,7 @@ def _check_processors(value: object) -> int:
     return value
 
 
-def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
+def answer_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) -> Iterator[str]:
     """Yield the warnings on an answer: a cache that is not the machine's, a power above its limit, copies of arrays."""
     constants, model = estimate.machine.values, estimate.model
     limit, needed = constants.get("memory_max"), estimate.amounts.get("memory")
@@ -219,7 +223,7 @@ def collect_notes(chosen: Subject, estimate: Estimate, cache: CacheUsed | None) 
             of = f" of {count} processors" * (count > 1)
             yield f"the power {says} above the thermal design power{of}, {format_si(count * rated, 'W')}"
     if isinstance(chosen, AlgorithmSubject) and chosen.report.replicated is not None:
-        yield replication_note(chosen.report.replicated, problem=False)
+        yield describe_replication(chosen.report.replicated, problem=False)
 
 
 def _coarser_metrics(on: ModelOnMachine) -> frozenset[str]:
@@ -251,7 +255,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
     }
     if model.at_most:
         terms = {name: replace(end, lower="0") for name, end in terms.items()}
-    total = on.complete(model.expanded(model.expression))
+    total = on.complete(model.expand_formula(model.expression))
     shown = SymbolicEnergy(
         tuple(metric for metric in metrics if metric.name not in ("Z", "L")),
         _write_with_units(total, machine),
@@ -261,7 +265,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
         tuple(map(Formula, in_sizes.when)),
         chosen.assumptions,
     )
-    data = NOT_RUN if not isinstance(chosen, FormulaSubject) else ""
+    data = DERIVED_NOTE if not isinstance(chosen, FormulaSubject) else ""
     return EnergyResult(
         chosen.name, machine, model, None, {}, None, data, symbolic=shown, converted=on.converted
     )  # fmt: skip
@@ -275,7 +279,7 @@ def _derive_growths(on: ModelOnMachine, chosen: InSizes | FormulaSubject, names:
     growths = {name: chosen.growth(name) for name in names if name not in ("Z", "L")}
     term_growths = derive_term_growths(on, growths)
     texts = {name: write_growth(growth, chosen) or "unknown" for name, growth in term_growths.items()}
-    return {name: short_growth(text) for name, text in texts.items()} if chosen.shorten else texts
+    return {name: shorten_growth(text) for name, text in texts.items()} if chosen.shorten else texts
 
 
 def write_growth(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None:
@@ -287,7 +291,7 @@ def write_growth(growth: Growth, chosen: InSizes | FormulaSubject) -> str | None
 
 def _metric_bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
     assert metric.ends is not None
-    if max(map(nesting_depth, metric.ends)) > MAX_DEPTH:
+    if max(map(measure_nesting_depth, metric.ends)) > MAX_DEPTH:
         # The formula is longer than an expression may be: the metric's name replaces it.
         name = b.name(metric.name)
         return FormulaBounds(name, name)
@@ -296,9 +300,9 @@ def _metric_bounds(metric: SymbolicMetric) -> FormulaBounds[s.Expr]:
 
 def _bound_in_sizes(
     formula: s.Expr, numbers: Mapping[str, s.Expr], bounds: Mapping[str, FormulaBounds[s.Expr]]
-) -> Ends:
+) -> TextBounds:
     ends = bound_formula(substitute_names(formula, numbers), bounds)
-    return Ends(format_expression(ends.lower), format_expression(ends.upper))
+    return TextBounds(format_expression(ends.lower), format_expression(ends.upper))
 
 
 def _make_numeral(value: Fraction) -> s.Expr:
@@ -324,7 +328,7 @@ def write_decimal(value: Fraction) -> str:
 
 def _write_with_units(expr: s.Expr, machine: Machine) -> str:
     """Write a formula with the machine's numbers and their units in place of their names."""
-    text = format_expression(drop_neutral_operands(substitute_names(expr, dict.fromkeys(CONSTANTS, ONE))))
+    text = format_expression(simplify_with_unit_constants(substitute_names(expr, dict.fromkeys(CONSTANTS, ONE))))
 
     def shown(match: re.Match[str]) -> str:
         quantity = machine.quantities.get(match[0])

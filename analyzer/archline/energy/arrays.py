@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from archline.algebra.effort import is_out_of_time
 from archline.analysis.cost import Cost, enclose_count
 from archline.costs import rules
-from archline.costs.arrays import upper_of
-from archline.costs.sizes import check_known, from_python
+from archline.costs.arrays import evaluate_upper_bound
+from archline.costs.sizes import from_python, require_known_names
 from archline.energy.caches import DEFAULT_CACHE, find_cache
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import FormulaBounds, bound_formula, names_in
@@ -23,14 +23,14 @@ from archline.energy.machines import Machine, read_parameter
 from archline.energy.optimise.points import ExactValues
 from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.results import EnergyResult
-from archline.energy.subjects import AlgorithmSubject, Subject, refuse_levels
-from archline.energy.targets import SIZE
+from archline.energy.subjects import AlgorithmSubject, Subject, require_one_cache
+from archline.energy.targets import SIZE_PREFIX
 from archline.expr import build as b
 from archline.expr.arrays import compile_formulas
 from archline.expr.intervals import EvaluationError, Number
 from archline.expr.tree import substitute_names
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.language.metrics import OF_CACHE
 
 MAX_SHARPENED = 20_000
@@ -48,21 +48,21 @@ def upper_at(
     that lowers a term (work in ICE's memory time) enters by its lower bound. Raises ArchlineError (AL401 to AL407,
     AL465).
     """
-    refuse_levels(result.model, "`upper_at`")
+    require_one_cache(result.model, "`upper_at`")
     for name in parameters:
         if name not in QUANTITIES:
-            raise error(rules.UNKNOWN_SIZE, f"there is no quantity `{name}`", hint=did_you_mean(name, QUANTITIES))
+            raise error(rules.UNKNOWN_SIZE, f"there is no quantity `{name}`", hint=suggest_closest(name, QUANTITIES))
     metrics = frozenset({*subject.metrics, "Z", "L"})
     machine = result.machine
     given = {name: read_parameter(name, "1") for name in parameters if name not in machine.quantities}
     on = ModelOnMachine(result.model, replace(machine, quantities={**machine.quantities, **given}), metrics)
     formulas = {name: on.formula(name) for name in ("time", *result.model.energy)}
-    formulas["energy"] = on.complete(result.model.expanded(result.model.expression))
+    formulas["energy"] = on.complete(result.model.expand_formula(result.model.expression))
     formulas = {name: expand_quantities(expr, machine, parameters) for name, expr in formulas.items()}
     available = {*machine.values, *parameters}
     formulas = {name: expr for name, expr in formulas.items() if not (names_in(expr) & QUANTITIES.keys()) - available}
     values: dict[str, Any] = {**{name: float(value) for name, value in machine.values.items()}, **parameters}
-    formulas = {name: bound.upper for name, bound in bound_in_names(subject, formulas).items()}
+    formulas = {name: bound.upper for name, bound in bound_formulas(subject, formulas).items()}
     default_cache = find_cache(machine) or DEFAULT_CACHE
     words = {name: sizes.get(name, getattr(default_cache, name)) for name in ("Z", "L")}
     if isinstance(subject, AlgorithmSubject):
@@ -75,12 +75,12 @@ def upper_at(
                 values[name] = _evaluate_upper(subject, cost if name == metric else lower, subject_sizes, words)
         values |= words
     else:
-        check_known(from_python(sizes), [subject.names])
-        values |= {**words, **{f"{SIZE}{name}": value for name, value in {**words, **sizes}.items()}}
+        require_known_names(from_python(sizes), [subject.names])
+        values |= {**words, **{f"{SIZE_PREFIX}{name}": value for name, value in {**words, **sizes}.items()}}
     evaluate_all = compile_formulas(formulas)
     missing = [name for name in evaluate_all.names if name not in values]
     if missing:
-        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix(SIZE)}`")
+        raise error(rules.MISSING_SIZE, f"no value is given for `{missing[0].removeprefix(SIZE_PREFIX)}`")
     return evaluate_all(values)
 
 
@@ -92,7 +92,7 @@ def expand_quantities(expr: s.Expr, machine: Machine, parameters: Collection[str
     return expr
 
 
-def bound_in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
+def bound_formulas(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str, FormulaBounds[s.Expr]]:
     """Return bounds on formulas of metrics and quantities, in names that have a number at each point.
 
     For an algorithm the names are its metrics, "flops", and "least flops" for a lower bound that differs; for formulas
@@ -103,17 +103,17 @@ def bound_in_names(subject: Subject, formulas: Mapping[str, s.Expr]) -> dict[str
         inexact = [name for name in metrics if not subject.cost(name).exact]
         bounds = {name: FormulaBounds(b.name(f"{LOWER_PREFIX}{name}"), b.name(name)) for name in inexact}
         return {name: bound_formula(formula, bounds) for name, formula in formulas.items()}
-    size_names = {name: b.name(f"{SIZE}{name}") for name in subject.target.sizes}
+    size_names = {name: b.name(f"{SIZE_PREFIX}{name}") for name in subject.target.sizes}
     targets = {name: substitute_names(formula, size_names) for name, formula in subject.target.formulas.items()}
     expanded = {name: substitute_names(formula, targets) for name, formula in formulas.items()}
     return {name: FormulaBounds(formula, formula) for name, formula in expanded.items()}
 
 
 def _evaluate_upper(subject: AlgorithmSubject, cost: Cost, sizes: Mapping[str, Any], words: Mapping[str, Any]) -> Any:
-    return upper_of(subject.report, cost, {**sizes, **words} if cost.metric in OF_CACHE else sizes)
+    return evaluate_upper_bound(subject.report, cost, {**sizes, **words} if cost.metric in OF_CACHE else sizes)
 
 
-def convert_to_floats(known: ExactValues) -> dict[str, float]:
+def float_values(known: ExactValues) -> dict[str, float]:
     """Return the values at a point as floats: upper ends by name, lower ends with the prefix of lower bounds."""
     values = {name: float(interval.upper) for name, interval in known.values.items()}
     return values | {f"{LOWER_PREFIX}{name}": float(interval.lower) for name, interval in known.values.items()}
@@ -125,17 +125,17 @@ def make_exact_number(value: float) -> Number:
     return int(exact) if exact.denominator == 1 else exact
 
 
-def is_whole(value: Any) -> bool:
+def is_integer(value: Any) -> bool:
     """Whether a value is an integer, as the elements of arrays are."""
     return np.ndim(value) > 0 or value == int(value)
 
 
-def convert_array(value: Any) -> Any:
+def convert_to_float64(value: Any) -> Any:
     """Return a number, or an array, in floating point."""
     return value.astype(np.float64) if isinstance(value, np.ndarray) else float(value)
 
 
-def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
+def sharpen_lower_bounds(bounds: NDArray[Any], cost: Cost, points: Mapping[str, Any]) -> None:
     """Raise lower bounds on a cost at integer points, in place, to sharper ones by windows, until time runs out."""
     for index in range(len(bounds) if cost.least_at is not None and len(bounds) <= MAX_SHARPENED else 0):
         if index % 64 == 0 and is_out_of_time():
@@ -146,7 +146,7 @@ def sharpen_one_by_one(bounds: NDArray[Any], cost: Cost, points: Mapping[str, An
             bounds[index] = max(bounds[index], float(sharper))
 
 
-def ends_one_by_one(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
+def evaluate_bounds(cost: Any, sizes: Mapping[str, Any], length: int, lower: bool) -> NDArray[Any]:
     """Return the `lower` or the upper bound of a cost at points with fractional sizes; NaN where it has none."""
     bounds = np.full(length, np.nan)
     for index in range(length):

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from archline.costs import rules
-from archline.costs.sizes import NO_ROOM, read_settings
+from archline.costs.sizes import CACHE_BELOW_LINE, read_settings
 from archline.energy.quantities import LEVELS
 from archline.execution.results import TIMEOUT, Cache
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.syntax_rules import UNEXPECTED
 from archline.records import record, replace
 
@@ -24,7 +24,7 @@ DEFAULT_CACHE = Cache(Z=32768, L=8)
 """256 KiB of 8-byte words in lines of 64 bytes: assumed if io is needed and no cache is given."""
 
 
-OF_CACHES = frozenset(
+CACHE_QUANTITIES = frozenset(
     ("fast_memory", "line", *(f"{level}_{name}" for level in LEVELS for name in ("capacity", "line")))
 )
 """The quantities of a machine that define its caches."""
@@ -57,7 +57,7 @@ def make_levels_error(machine: Machine, what: str) -> ArchlineError:
     return error(rules.WRONG_CACHE, f"{what}, but the caches are those of the levels of `{machine.name}`", hint=hint)
 
 
-def read_words(text: str) -> dict[str, int]:
+def read_cache_words(text: str) -> dict[str, int]:
     """Return Z and L as `--cache` gives them. Raises ArchlineError (AL408)."""
     try:
         given = read_settings(text, "--cache")
@@ -68,7 +68,7 @@ def read_words(text: str) -> dict[str, int]:
     words: dict[str, int] = {}
     for name, (value, span) in given.items():
         if name not in ("Z", "L"):
-            hint = did_you_mean(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
+            hint = suggest_closest(name.upper(), ("Z", "L")) or "write --cache Z=32768,L=8"
             raise error(rules.WRONG_CACHE, f"a cache has Z and L, but no `{name}`", span=span, hint=hint)
         if not isinstance(value, int) or value < 1:
             raise error(rules.WRONG_CACHE, f"`{name}` must be a positive whole number of words", span=span)
@@ -78,14 +78,14 @@ def read_words(text: str) -> dict[str, int]:
         hint = "write both: --cache Z=32768,L=8"
         raise error(rules.WRONG_CACHE, f"no value is given for `{missing[0]}`", hint=hint)
     if words["Z"] < words["L"]:
-        raise error(rules.WRONG_CACHE, NO_ROOM)
+        raise error(rules.WRONG_CACHE, CACHE_BELOW_LINE)
     return words
 
 
 def read_given_cache(cache: Cache | str | None) -> Cache | None:
     """Read a cache that Python code gives, also as the text that `--cache` takes. Raises ArchlineError (AL408)."""
     if isinstance(cache, str):
-        words = read_words(cache)
+        words = read_cache_words(cache)
         return Cache(words["Z"], words["L"])
     if cache is not None and not isinstance(cache, Cache):
         hint = 'write cache="Z=32768,L=8", or al.Cache(Z=32768, L=8)'
@@ -93,7 +93,7 @@ def read_given_cache(cache: Cache | str | None) -> Cache | None:
     return cache
 
 
-def cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
+def find_cache_at(point: Point, cache: Cache | None, chosen: bool) -> tuple[Cache | None, bool]:
     """Return the cache of the Z and L of a point, and True; else `cache`, and whether it was `chosen` by the user.
 
     Raises ArchlineError (AL408) if only one of the two is given, or if a cache was asked for in addition.

@@ -15,7 +15,7 @@ from archline.energy import rules
 from archline.language.diagnostics import ArchlineError, error
 
 POWERCAP = Path("/sys/class/powercap")
-INTERVAL = 60.0
+READING_INTERVAL = 60.0
 """Seconds between two readings during a run: a counter of 262 kJ wraps around in 14 minutes at 300 W."""
 
 
@@ -91,7 +91,7 @@ class Nvml:
         return float(self._millijoules() - self._start) / 1e3
 
 
-def measured(run: Callable[[], object], counter: Counter, interval: float = INTERVAL) -> tuple[float, float]:
+def measured(run: Callable[[], object], counter: Counter, interval: float = READING_INTERVAL) -> tuple[float, float]:
     """Return the seconds and joules of a call; the counter is read at least every `interval` seconds."""
     done = threading.Event()
 

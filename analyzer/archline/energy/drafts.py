@@ -9,12 +9,25 @@ from fractions import Fraction
 from pathlib import Path
 
 from archline.energy import rules
-from archline.energy.listings import MAKES, ListedRow, Listing, read_listing
+from archline.energy.listings import LISTING_COMMANDS, ListedRow, Listing, read_listing
 from archline.language.diagnostics import error
 from archline.records import record
 
-_CPU = ("cores", "frequency", "simd", "flop_per_cycle", "peak", "bandwidth", "line", "L1_capacity", "L2_capacity")
-_EXPECTED = {"lscpu": (*_CPU, "power_rated"), "nvidia-smi": ("peak", "bandwidth", "L2_capacity", "line", "power_rated")}
+_CPU_QUANTITIES = (
+    "cores",
+    "frequency",
+    "simd",
+    "flop_per_cycle",
+    "peak",
+    "bandwidth",
+    "line",
+    "L1_capacity",
+    "L2_capacity",
+)
+_EXPECTED_QUANTITIES = {
+    "lscpu": (*_CPU_QUANTITIES, "power_rated"),
+    "nvidia-smi": ("peak", "bandwidth", "L2_capacity", "line", "power_rated"),
+}
 Rows = Mapping[str, Sequence[ListedRow]]
 Table = Mapping[str, str]
 DraftItems = Iterator[str | tuple[str, Table]]
@@ -34,8 +47,8 @@ class Draft:
 
 def read_draft(path: Path, command: str) -> Draft:
     """Return the draft of a listing of `lscpu` or `nvidia-smi`. Raises ArchlineError (AL493, as reading it does)."""
-    if command not in MAKES:
-        hint = f"write --from {' FILE, or --from '.join(MAKES)} FILE"
+    if command not in LISTING_COMMANDS:
+        hint = f"write --from {' FILE, or --from '.join(LISTING_COMMANDS)} FILE"
         raise error(rules.LISTING, f"listings of `{command}` cannot be read", hint=hint)
     name = f"{path.name}, a listing of {command}"
     processor, *items = (_draft_lscpu if command == "lscpu" else _draft_nvidia_smi)(read_listing(path, command))
@@ -47,7 +60,7 @@ def read_draft(path: Path, command: str) -> Draft:
         str(processor),
         notes,
         stated,
-        tuple(entry for entry in _EXPECTED[command] if entry not in stated),
+        tuple(entry for entry in _EXPECTED_QUANTITIES[command] if entry not in stated),
     )
 
 
@@ -58,10 +71,10 @@ def _make_table(quantity: str, value: Fraction, unit: str, place: object, kind: 
 
 # lscpu
 _CLOCK = re.compile(r".*@\s*(\d+(?:\.\d+)?)\s*GHz.*")
-_VECTORS = {"avx512f": 16, "avx": 8, "sse2": 4, "asimd": 4}
-_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)\s*([KMG]?)(i?B?)(?:\s*\((\d+) instances?\))?")
-_KIB = {"": Fraction(1, 1024), "K": Fraction(1), "M": Fraction(1024), "G": Fraction(1024**2)}
-_PAGE = 4
+_VECTOR_LANES = {"avx512f": 16, "avx": 8, "sse2": 4, "asimd": 4}
+_CACHE_SIZE = re.compile(r"(\d+(?:[.,]\d+)?)\s*([KMG]?)(i?B?)(?:\s*\((\d+) instances?\))?")
+_KIB_PER_UNIT = {"": Fraction(1, 1024), "K": Fraction(1), "M": Fraction(1024), "G": Fraction(1024**2)}
+_PAGE_KIB = 4
 
 
 def _draft_lscpu(listing: Listing) -> DraftItems:
@@ -92,12 +105,12 @@ def _draft_lscpu(listing: Listing) -> DraftItems:
     flags = rows.get("Flags", [])
     # Lines of flags end within a word, or between two.
     words = {word for end in (" ", "") for word in end.join(row.value for row in flags).split()}
-    width = next((name for name in _VECTORS if name in words), None)
+    width = next((name for name in _VECTOR_LANES if name in words), None)
     if "sve" in words:
         yield "It has SVE, whose vector length depends on the processor: no flag gives it."
     elif width is not None:
         place = f"line {flags[0].span.line}, Flags: {width}"
-        yield _make_table("simd", Fraction(_VECTORS[width]), "1", place, "inferred")
+        yield _make_table("simd", Fraction(_VECTOR_LANES[width]), "1", place, "inferred")
     for level, size, number, place in caches:
         yield _make_table(f"{level}_capacity", size, "KiB", place, "inferred" if number else "rated")
         if cores and number:
@@ -126,17 +139,17 @@ def _find_caches(rows: Rows) -> Iterator[tuple[str, Fraction, Fraction | None, s
         level_rows = [rows[f"{name}{end}"][0] for end in ("", " cache", " ONE-SIZE") if f"{name}{end}" in rows]
         entries = [entry for row in level_rows for entry in _read_cache(row)]
         # A size that is not a whole number of pages is rounded to tenths. A level may have caches of two sizes.
-        if entries and len({size for size, _ in entries}) == 1 and not entries[0][0] % _PAGE:
+        if entries and len({size for size, _ in entries}) == 1 and not entries[0][0] % _PAGE_KIB:
             yield name[:2], *entries[0], "; ".join(map(str, level_rows))
 
 
 def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
     """Yield KiB of one cache, and the number of caches or None, if a row has these."""
-    match_size = _SIZE.fullmatch(row.value)
+    match_size = _CACHE_SIZE.fullmatch(row.value)
     if match_size is None or not float(match_size[1].replace(",", ".")):
         raise row.refused("a size such as `32K` or `256 KiB (8 instances)`")
     number, prefix, unit, count = match_size.groups()
-    size = Fraction(number.replace(",", ".")) * _KIB[prefix]
+    size = Fraction(number.replace(",", ".")) * _KIB_PER_UNIT[prefix]
     # Up to release 2.33 `lscpu` prints one cache (`32K`), since then all together (`256 KiB`).
     if count is not None and int(count):
         yield size / int(count), Fraction(count)
@@ -145,8 +158,8 @@ def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
 
 
 # nvidia-smi
-_NAMES = ("product_name", "name", "gpu_name")
-_ENDS = {
+_NAME_KEYS = ("product_name", "name", "gpu_name")
+_KEY_SUFFIXES = {
     "frequency": ("MHz", "max_clocks/sm", "max_clocks/sm_clock", "clocks.max.sm"),
     "power_rated": ("W", "power_readings/default_power_limit", "power.default_limit"),
     "power_limit": ("W", "/power_limit", "/current_power_limit", "power.limit"),
@@ -161,20 +174,20 @@ def _normalise_key(row: ListedRow) -> str:
 
 def _draft_nvidia_smi(listing: Listing) -> DraftItems:
     rows = [row for group in listing.rows.values() for row in group]
-    names = [row for row in rows if _normalise_key(row).rpartition("/")[2] in _NAMES]
+    names = [row for row in rows if _normalise_key(row).rpartition("/")[2] in _NAME_KEYS]
     device = min(row.device for row in names or rows)
     yield names[0].value if names else "a GPU without a name"
     row_of_quantity = {
         quantity: next(
             (row for row in rows if row.device == device and _normalise_key(row).endswith(tuple(ends))), None
         )
-        for quantity, (_, *ends) in _ENDS.items()
+        for quantity, (_, *ends) in _KEY_SUFFIXES.items()
     }
     if not any(row_of_quantity.values()):
         raise listing.refused("it has no clock, no power limit and no memory")
     for quantity, row in row_of_quantity.items():
         if row is not None:
-            unit = _ENDS[quantity][0]
+            unit = _KEY_SUFFIXES[quantity][0]
             amount = (row.number(unit) * 1024**2 / 8, "word") if unit == "MiB" else (row.number(unit), unit)
             yield _make_table(quantity, *amount, row)
     if len(names) > 1:

@@ -16,12 +16,12 @@ from archline.energy.quantities import CONSTANTS, LEVELS, METRICS, PER_LEVEL, QU
 from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.tree import substitute_names
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.metrics import DERIVABLE
 from archline.records import field, record
 
 BALANCED = "balanced"
-TIMED = ("time", "power", "energy_delay")
+TIME_DEPENDENT = ("time", "power", "energy_delay")
 """The answers that depend on the time."""
 
 
@@ -105,14 +105,14 @@ class ModelOnMachine:
             raise self._make_machine_error(self.missing)
         self._require_positive()
         for metric in self._missing_metrics:
-            hint = did_you_mean(metric, self.metrics)
+            hint = suggest_closest(metric, self.metrics)
             raise error(rules.WRONG_AMOUNT, f"model `{self.model.name}` needs `{metric}`", hint=hint)
 
     @property
-    def without_energy(self) -> str:
+    def energy_problem(self) -> str:
         """The message that the machine lacks quantities for the energy; empty if it has all."""
         lacking = self.lacking(*self.model.energy)
-        return f"machine `{self.machine.name}` lacks {_write_units(lacking)}" if lacking else ""
+        return f"machine `{self.machine.name}` lacks {_write_quantities(lacking)}" if lacking else ""
 
     def known(self, expr: s.Expr) -> s.Expr:
         """Express a formula in known names. Raises ArchlineError (AL458) if a quantity in it is missing."""
@@ -122,7 +122,7 @@ class ModelOnMachine:
         return completed
 
     def _make_machine_error(self, missing: Sequence[str]) -> ArchlineError:
-        units = _write_units(missing)
+        units = _write_quantities(missing)
         options = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
         candidates = (ModelOnMachine(other_model, self.machine, self.metrics) for other_model in load_models())
@@ -142,7 +142,7 @@ class ModelOnMachine:
     def read(self) -> frozenset[str]:
         """The machine's quantities that the answers depend on, also through formulas of the machine."""
         texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
-        held = frozenset().union(*(names_in(self.complete(self.model.expanded(text))) for text in texts))
+        held = frozenset().union(*(names_in(self.complete(self.model.expand_formula(text))) for text in texts))
         held |= frozenset().union(*(names_in(self.formula(name)) for name in self.model.figures))
         quantities = self.machine.quantities
         formulas = {name: names_in(item.formula) for name, item in quantities.items() if item.formula is not None}
@@ -154,7 +154,7 @@ class ModelOnMachine:
     def needed(self) -> frozenset[str]:
         """The metrics that the answers depend on, and the flops, for flops per joule."""
         texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
-        held = [self.complete(self.model.expanded(text)) for text in texts]
+        held = [self.complete(self.model.expand_formula(text)) for text in texts]
         held += [self.formula(name) for name in self.model.figures]
         return frozenset({"flops"}.union(*(names_in(expr) & METRICS.keys() for expr in held)))
 
@@ -162,7 +162,7 @@ class ModelOnMachine:
         """Return the energy with the model's `coarser` terms; None if it has none, or an amount is missing."""
         texts = self.model.coarser
         values = {**self.constants, **estimate.amounts}
-        exprs = [self.complete(self.model.expanded(text)) for text in texts.values()]
+        exprs = [self.complete(self.model.expand_formula(text)) for text in texts.values()]
         if not texts or estimate.energy is None or not all(names_in(expr) <= values.keys() for expr in exprs):
             return None
         rest = [term for name, term in estimate.terms.items() if name not in texts]
@@ -196,7 +196,7 @@ class ModelOnMachine:
         energy = sum(defined.values(), Interval.of(0)) if len(defined) == len(terms) else None
         if energy is None:
             undefined = (reasons[name] for name, term in terms.items() if term is None)
-            reasons["energy"] = self.without_energy or next(undefined)
+            reasons["energy"] = self.energy_problem or next(undefined)
         figures = {name: value_of_formula(name) for name in self.model.figures}
         quotients: dict[str, Interval] = {}
         for name in () if energy is None or self.model.at_most else ("power", "flops_per_joule"):
@@ -218,7 +218,7 @@ class ModelOnMachine:
         )
 
     def _find_sides(self, values: Mapping[str, Interval]) -> dict[str, Interval]:
-        sides = {name: self.complete(self.model.expanded(text)) for name, text in self.model.sides.items()}
+        sides = {name: self.complete(self.model.expand_formula(text)) for name, text in self.model.sides.items()}
         bounds: dict[str, Interval] = {}
         for name, expr in sides.items():
             if not (names_in(expr) & QUANTITIES.keys()) - self._known:
@@ -233,7 +233,7 @@ class ModelOnMachine:
         """
         values = {name: value.upper for name, value in {**self.constants, **estimate.amounts}.items()}
         text = self.model.expression if estimate.energy is not None else self.model.time
-        expr = self.complete(self.model.expanded(text))
+        expr = self.complete(self.model.expand_formula(text))
         quantities_of_machine = self.machine.quantities
         # A quantity is replaced by the quantities it is computed from, even if a file and not the model computes it.
         computed = {
@@ -339,7 +339,7 @@ class Estimate:
         )
 
 
-def _write_units(names: Sequence[str]) -> str:
+def _write_quantities(names: Sequence[str]) -> str:
     return ", ".join(f"`{name}` ({QUANTITIES[name].unit})" for name in names)
 
 
@@ -376,14 +376,14 @@ def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: st
     depends on time, such as the power, ICE is last, since its time is that of unlimited cores. A model that cannot give
     the energy is chosen only if no other one fits; if none fits, the one that lacks the fewest quantities.
     """
-    names = ("roofline", "ice") if asked in TIMED else ("ice", "roofline")
+    names = ("roofline", "ice") if asked in TIME_DEPENDENT else ("ice", "roofline")
     use_levels = at_sizes and all(map(has_levels, machines))
     ordered = map(find_model, (*(("roofline+levels",) if use_levels else ()), *names))
     suited = [item for item in ordered if not any(apply_model(item, machine).missing for machine in machines)]
     with_energy = [
         item
         for item in suited
-        if asked == "time" or not any(apply_model(item, machine).without_energy for machine in machines)
+        if asked == "time" or not any(apply_model(item, machine).energy_problem for machine in machines)
     ]
     nearest = min(
         map(find_model, ("ice", "roofline")),

@@ -28,9 +28,9 @@ MAX_CONDITION = 30.0
 12 for good data with noise of 1 to 5 %, 91 for intensities of 1 and more, 222 for runs that are all bound by
 computation.
 """
-INTERVAL = 1.96
+INTERVAL_ERRORS = 1.96
 """Standard errors on either side of a 95 % interval."""
-ROUNDS = 4
+FIT_ITERATIONS = 4
 """The number of fits: rows are divided by the measured energies at first, then by those of the last fit."""
 MIN_SIDE_RUNS = 3
 """The minimum number of runs on either side of ICE's maximum."""
@@ -48,7 +48,7 @@ COLUMNS = {"roofline": ("flops", "bytes", "seconds", "joules"), "ice": ("work", 
 
 
 @record
-class Fitted:
+class FittedParameter:
     """The fitted value of a parameter in its unit, with its standard error."""
 
     value: float
@@ -83,7 +83,7 @@ class Fit:
 
     model: str
     data: Measurements
-    parameters: Mapping[str, Fitted]
+    parameters: Mapping[str, FittedParameter]
     condition: float
     residuals: Mapping[str, float]
     rates: Mapping[str, float]
@@ -99,30 +99,30 @@ def fit_model(model: str, data: Measurements) -> Fit:
 
     Raises ArchlineError (AL468) for columns that cannot be distinguished, and for too few runs.
     """
-    joules, parts = data.columns["joules"], _split_parts(model, data)
+    joules, parts = data.columns["joules"], _build_columns(model, data)
     if data.runs <= len(parts):
         message = f"{format_count(data.runs, 'run')} cannot determine {len(parts)} parameters and their errors"
         raise error(rules.NOT_DETERMINED, message, hint=f"measure at least {len(parts) + 1} runs, better several dozen")
     if absent := [name for name, part in parts.items() if not np.any(part)]:
-        raise _make_alike_error("it does not contribute to any of the runs", absent[0])
+        raise _make_undetermined_error("it does not contribute to any of the runs", absent[0])
     rates = {
         rate + name.removeprefix(energy): float(np.max(part / parts["pi0"]))
         for name, part in parts.items()
         for energy, rate in (("eps_flop", "peak_sustained"), ("eps_mem", "bandwidth_sustained"))
         if name.startswith(energy)
     }
-    solution = _solve(_split_sides(parts, joules) if model == "ice" else parts, joules)
+    solution = _solve_least_squares(_split_sides(parts, joules) if model == "ice" else parts, joules)
     condition, errors = _examine_solution(solution)
     numbers = zip(
         solution.estimates.tolist(), errors.tolist(), (find_definition(name).unit for name in parts), strict=True
     )
-    parameters = {name: Fitted(*pair) for name, pair in zip(parts, numbers, strict=True)}
+    parameters = {name: FittedParameter(*pair) for name, pair in zip(parts, numbers, strict=True)}
     mean, largest = np.sqrt(np.mean(solution.residuals**2)), np.max(np.abs(solution.residuals))
     residuals = {"root_mean_square": float(mean), "largest": float(largest)}
     return Fit(model, data, parameters, condition, residuals, rates)
 
 
-def _split_parts(model: str, data: Measurements) -> dict[str, Array]:
+def _build_columns(model: str, data: Measurements) -> dict[str, Array]:
     """Return the amounts that each parameter multiplies, by run; for ICE on both sides of its maximum."""
     first, second, third = (data.columns[name] for name in COLUMNS[model][:3])
     if model == "ice":
@@ -159,15 +159,15 @@ def _split_sides(whole: Mapping[str, Array], joules: Array) -> Mapping[str, Arra
     if len(agreeing):
         split = int(splits[min(agreeing, key=squares.__getitem__)])
         if few := [name for name, runs in (("pi_op", split), ("pi_io", len(rows) - split)) if runs < MIN_SIDE_RUNS]:
-            raise _make_alike_error("too few runs are on its side of the maximum", *few)
+            raise _make_undetermined_error("too few runs are on its side of the maximum", *few)
         below = np.argsort(order) < split
         parts = {**whole, "pi_op": whole["pi_op"] * below, "pi_io": whole["pi_io"] * ~below}
         sides = ({name: part for name, part in whole.items() if name != left_out} for left_out in ("pi_op", "pi_io"))
-        one_sided = min(_solve(side, joules).squares for side in sides)
+        one_sided = min(_solve_least_squares(side, joules).squares for side in sides)
         # A further parameter and the split are justified by Schwarz's criterion, with a margin of half of it.
-        if one_sided >= _solve(parts, joules).squares * len(rows) ** (3 / len(rows)):
+        if one_sided >= _solve_least_squares(parts, joules).squares * len(rows) ** (3 / len(rows)):
             return parts
-    raise _make_alike_error("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
+    raise _make_undetermined_error("one branch of the maximum explains all runs as well as both do", "pi_op", "pi_io")
 
 
 @record(eq=False)
@@ -185,12 +185,12 @@ class _Solution:
         return float(np.sum(self.residuals**2))
 
 
-def _solve(parts: Mapping[str, Array], joules: Array) -> _Solution:
+def _solve_least_squares(parts: Mapping[str, Array], joules: Array) -> _Solution:
     matrix = np.column_stack(list(parts.values()))
     # Columns differ by many orders of magnitude.
     lengths = np.linalg.norm(matrix / joules[:, None], axis=0)
     matrix, energies = matrix / lengths, joules
-    for _ in range(ROUNDS):
+    for _ in range(FIT_ITERATIONS):
         estimates, *_ = np.linalg.lstsq(matrix / energies[:, None], joules / energies, rcond=None)
         predicted = matrix @ estimates
         if not np.all(predicted > 0):
@@ -214,23 +214,23 @@ def _examine_solution(solution: _Solution) -> tuple[float, Array]:
     if condition > MAX_CONDITION:
         pair = sorted(sorted(alike, key=alike.__getitem__)[-2:], key=solution.names.index)
         reason = f"in these runs their parts are nearly proportional (condition number {condition:.3g}"
-        raise _make_alike_error(f"{reason}, at most {MAX_CONDITION:g})", *pair)
+        raise _make_undetermined_error(f"{reason}, at most {MAX_CONDITION:g})", *pair)
     inverse = directions.T / values**2 @ directions
     leverage = np.sum(rows @ inverse * rows, axis=1)
     scaled = solution.residuals / np.maximum(1 - leverage, 1e-12)
     errors: Array = np.linalg.norm(inverse @ rows.T * scaled, axis=1) / lengths
-    for name, estimate, margin in zip(solution.names, solution.estimates, INTERVAL * errors, strict=True):
+    for name, estimate, margin in zip(solution.names, solution.estimates, INTERVAL_ERRORS * errors, strict=True):
         message = f"`{name}` is fitted as {estimate:.3g} +- {margin:.2g}, below 0"
         if estimate < -margin:
             hint = "check the units (all are SI: bytes, seconds, joules) and which column is which"
             raise error(rules.NOT_DETERMINED, f"{message}, which no machine has", hint=hint)
         if estimate < 0:
             rest = [candidate for candidate in solution.names if candidate != name]
-            raise _make_alike_error(message, name, max(rest, key=alike.__getitem__))
+            raise _make_undetermined_error(message, name, max(rest, key=alike.__getitem__))
     return condition, errors
 
 
-def _make_alike_error(reason: str, *names: str) -> ArchlineError:
+def _make_undetermined_error(reason: str, *names: str) -> ArchlineError:
     """Return the error (AL468) for a parameter that cannot be determined, or two that cannot be distinguished."""
     subject = (
         f"{' and '.join(f'`{name}`' for name in names)} cannot be {'distinguished' if len(names) > 1 else 'determined'}"

@@ -22,14 +22,14 @@ from archline.growth.candidates import ONE as ONE_SHAPE
 from archline.growth.candidates import Shape, make_size_shape
 from archline.growth.growths import (
     Growth,
-    added_terms,
     decide_dominance,
-    drop_neutral_operands,
+    find_added_terms,
     is_proved_big_o,
     make_sum,
     read_monomial,
-    reduced_sum,
+    reduce_sum_by_order,
     simplify_growth,
+    simplify_with_unit_constants,
 )
 from archline.growth.is_big_o import Proved, is_O
 from archline.growth.log_domain import Domain
@@ -93,7 +93,7 @@ def make_unknown(reason: str) -> FixedMemory:
 
 
 @record
-class Subject:
+class GridSubject:
     """An algorithm on a grid: bounds of its metrics in its sizes, the extents of its grid, and facts of sizes."""
 
     bounds: Bounds
@@ -102,10 +102,10 @@ class Subject:
     more: tuple[str, ...]
 
 
-def derive_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
+def derive_fixed_memory(subject: GridSubject, on: ModelOnMachine) -> FixedMemory:
     """Return the growth of the energy of an algorithm on a machine in P and the memory M of a processor."""
     try:
-        values = _solve_sizes(subject)
+        values = _express_sizes(subject)
         if isinstance(values, str):
             return make_unknown(values)
         exprs = {name: shape.tree() for name, shape in values.items()}
@@ -122,24 +122,24 @@ def derive_fixed_memory(subject: Subject, on: ModelOnMachine) -> FixedMemory:
 
 
 def _decide_growth(
-    subject: Subject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
+    subject: GridSubject, on: ModelOnMachine, bounds: Bounds, facts: tuple[s.Fact, ...], sizes: Mapping[str, str]
 ) -> FixedMemory:
     domain = Domain(facts)
-    energy = _bound_formula(on, on.complete(on.model.expanded(on.model.expression)), bounds)
+    energy = _bound_formula(on, on.complete(on.model.expand_formula(on.model.expression)), bounds)
     terms = {name: _bound_formula(on, on.formula(name), bounds) for name in on.model.energy}
     shown = tuple(
         TermGrowth(name, _shorten_bound(bound.upper, domain))
         for name, bound in terms.items()
         if not _is_zero(bound.upper)
     )
-    lower_limits, upper_limits = _find_limits(facts)
+    lower_limits, upper_limits = _find_memory_limits(facts)
     limits = tuple(shape.text() for shape in lower_limits), tuple(shape.text() for shape in upper_limits)
     result = FixedMemory(sizes, subject.more, *limits, None, shown)
     proved = _prove_growth(energy, domain)
     if proved is None:
         return replace(result, reason="no growth without P could be proved")
     growth, proofs = proved
-    beyond = next((term for limit in upper_limits for term in _terms_beyond(limit, on, terms, facts)), None)
+    beyond = next((term for limit in upper_limits for term in _find_growing_terms(limit, on, terms, facts)), None)
     return replace(result, growth=growth, proofs=proofs, beyond=beyond)
 
 
@@ -148,10 +148,10 @@ def _is_zero(expr: s.Expr) -> bool:
 
 
 # The sizes of the grid in P and M
-def _solve_sizes(subject: Subject) -> dict[str, Shape] | str:
+def _express_sizes(subject: GridSubject) -> dict[str, Shape] | str:
     """Express the sizes in the extents of the grid as products of powers of P, M and the other sizes."""
     extents = [read_monomial(extent) for extent in subject.extents]
-    memory = _find_leading(subject.bounds["memory"], subject.facts)
+    memory = _find_leading_monomial(subject.bounds["memory"], subject.facts)
     if memory is None:
         return "the memory of a processor is not known to grow like a product of sizes"
     shapes = [shape for shape in extents if shape is not None]
@@ -167,8 +167,8 @@ def _solve_sizes(subject: Subject) -> dict[str, Shape] | str:
     return solved
 
 
-def _find_leading(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
-    terms = [term.tree() for term in added_terms(memory.lower)]
+def _find_leading_monomial(memory: FormulaBounds[s.Expr], facts: tuple[s.Fact, ...]) -> Shape | None:
+    terms = [term.tree() for term in find_added_terms(memory.lower)]
     growth = simplify_growth(Growth(memory.lower, memory.upper), terms, Domain(facts))
     return read_monomial(growth.upper) if growth.tight and growth.upper is not None else None
 
@@ -202,12 +202,12 @@ def _substitute_comparisons(facts: Sequence[s.Fact], values: Mapping[str, s.Expr
             yield s.Binary(fact.op, left, right, span=fact.span)
 
 
-def _find_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
+def _find_memory_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     """Return lower and upper bounds of M, up to constants, in terms of P."""
     lower_limits: list[Shape] = []
     upper_limits: list[Shape] = []
     for fact in facts:
-        limit = _find_limit(fact)
+        limit = _find_memory_limit(fact)
         if limit is not None:
             is_upper, monomial = limit
             monomials = upper_limits if is_upper else lower_limits
@@ -216,7 +216,7 @@ def _find_limits(facts: Sequence[s.Fact]) -> tuple[list[Shape], list[Shape]]:
     return lower_limits, upper_limits
 
 
-def _find_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
+def _find_memory_limit(fact: s.Fact) -> tuple[bool, Shape] | None:
     """Return whether a fact bounds M from above, and the bound; None unless it is about M and P."""
     assert isinstance(fact, s.Binary)
     left, right = (read_monomial(side) for side in (fact.left, fact.right))
@@ -236,7 +236,7 @@ def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> Formu
     """Return bounds of a formula in P and M, in which nonzero quantities of the machine are replaced by 1."""
     quantities = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     zeros = {name: ZERO for name, value in on.machine.values.items() if value == 0}
-    simplified = drop_neutral_operands(substitute_names(formula, {**quantities, **zeros}))
+    simplified = simplify_with_unit_constants(substitute_names(formula, {**quantities, **zeros}))
     if _is_zero(simplified):
         return FormulaBounds(ZERO, ZERO)
     used = {name: bound for name, bound in bounds.items() if name in names_in(simplified)}
@@ -245,8 +245,8 @@ def _bound_formula(on: ModelOnMachine, formula: s.Expr, bounds: Bounds) -> Formu
 
 def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, tuple[Proved, ...]] | None:
     """Return an expression without P that the energy is proved to be Theta of, with the proofs."""
-    free = [term for term in added_terms(energy.lower) if make_size_factor(PROCESSORS) not in term.powers]
-    candidate = None if not free else reduced_sum(sum_terms((False, term.tree()) for term in free), domain)
+    free = [term for term in find_added_terms(energy.lower) if make_size_factor(PROCESSORS) not in term.powers]
+    candidate = None if not free else reduce_sum_by_order(sum_terms((False, term.tree()) for term in free), domain)
     if candidate is None:
         return None
     energy_growth, order = Growth(energy.lower, energy.upper), Growth(candidate, candidate)
@@ -258,26 +258,26 @@ def _prove_growth(energy: FormulaBounds[s.Expr], domain: Domain) -> tuple[str, t
 
 def _shorten_bound(expr: s.Expr, domain: Domain) -> s.Expr | None:
     """Return a short form of an upper bound: one of its terms, or the sum of its leading terms."""
-    terms = [term.tree() for term in added_terms(expr)]
-    leading_sum = None if not terms else reduced_sum(reduce(make_sum, terms), domain)
+    terms = [term.tree() for term in find_added_terms(expr)]
+    leading_sum = None if not terms else reduce_sum_by_order(reduce(make_sum, terms), domain)
     shorter = simplify_growth(
         Growth(expr, expr), (*terms, *((leading_sum,) if leading_sum is not None else ())), domain
     ).upper
     return None if shorter is expr else shorter
 
 
-def _terms_beyond(
+def _find_growing_terms(
     end: Shape, on: ModelOnMachine, terms: Mapping[str, FormulaBounds[s.Expr]], facts: Sequence[s.Fact]
 ) -> Iterator[GrowthBeyond]:
     """Yield the terms of the energy that grow with P if M is as large as the sizes allow."""
     values = {MEMORY: end.tree()}
     # The upper bound of M is attained up to a constant.
-    unlimited = [fact for fact in facts if (limit := _find_limit(fact)) is None or not limit[0]]
+    unlimited = [fact for fact in facts if (limit := _find_memory_limit(fact)) is None or not limit[0]]
     domain = Domain(tuple(_substitute_comparisons(unlimited, values)))
     for name in on.model.energy:
         lower = substitute_names(terms[name].lower, values)
-        parts = [(powers, powers.tree()) for powers in added_terms(lower)]
-        steady = [term for powers, term in parts if not _is_increasing(powers)]
+        parts = [(powers, powers.tree()) for powers in find_added_terms(lower)]
+        steady = [term for powers, term in parts if not _grows_with_processors(powers)]
         for powers, term in parts:
             # A part that grows no faster than the constant ones does not count.
             if powers.powers.get(make_size_factor(PROCESSORS), ZERO_CONSTANT).sign() <= 0 or (
@@ -289,5 +289,5 @@ def _terms_beyond(
                 yield GrowthBeyond(end.text(), name, powers.text(), proof)
 
 
-def _is_increasing(shape: Shape) -> bool:
+def _grows_with_processors(shape: Shape) -> bool:
     return shape.powers.get(make_size_factor(PROCESSORS), ZERO_CONSTANT).sign() > 0

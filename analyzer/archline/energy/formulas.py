@@ -9,16 +9,16 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 from archline.energy import rules
-from archline.energy.quantities import NAMES
-from archline.energy.quotients import divide_over
-from archline.energy.units import NUMBER, Dimension
+from archline.energy.quantities import FORMULA_NAMES
+from archline.energy.quotients import bound_quotient
+from archline.energy.units import DIMENSIONLESS, Dimension
 from archline.expr import values as folding
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.expr.tree import rewrite_parts
 from archline.expr.values import Domain, evaluate, parse_decimal
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.parser import parse_expression
 from archline.records import record, replace
 
@@ -27,12 +27,12 @@ T = TypeVar("T")
 
 def fold(expr: s.Expr, domain: Domain[T]) -> T:
     """Return the value of a formula in a domain. Raises ArchlineError (AL462) if an expression is not a formula."""
-    _check(expr)
+    _check_formula(expr)
     return folding.fold(expr, domain)
 
 
 @lru_cache(maxsize=4096)
-def _check(expr: s.Expr) -> None:
+def _check_formula(expr: s.Expr) -> None:
     """Raise ArchlineError (AL462) if an expression is not a formula."""
     match expr:
         case s.Integer() | s.Name():
@@ -56,7 +56,7 @@ def _check(expr: s.Expr) -> None:
             # The text of the source: names in it may denote something else.
             raise error(rules.FORMULA, f"`{expr.span.text}` does not belong in a formula", span=expr.span, hint=hint)
     for part in parts:
-        _check(part)
+        _check_formula(part)
 
 
 @lru_cache(maxsize=512)
@@ -85,7 +85,7 @@ def check_units(expr: s.Expr, expected: Dimension, units: Mapping[str, Dimension
 
 def dimension_of(expr: s.Expr, units: Mapping[str, Dimension] | None = None) -> Dimension:
     """Return the dimension of a formula, that of a number if it is 0. Raises ArchlineError (AL461, AL462)."""
-    return fold(expr, _UnitEvaluator(units or {})) or NUMBER
+    return fold(expr, _UnitEvaluator(units or {})) or DIMENSIONLESS
 
 
 def require_same_units(exprs: Sequence[s.Expr], units: Mapping[str, Dimension] | None = None) -> None:
@@ -105,14 +105,14 @@ class _UnitEvaluator:
     own: Mapping[str, Dimension]
 
     def number(self, value: int | Fraction, expr: s.Expr) -> Dimension | None:
-        return NUMBER if value else None
+        return DIMENSIONLESS if value else None
 
     def name(self, name: s.Name) -> Dimension | None:
         if name.id in self.own:
             return self.own[name.id]
-        if name.id not in NAMES:
-            raise make_name_error(name, [*self.own, *NAMES])
-        return NAMES[name.id].dimension
+        if name.id not in FORMULA_NAMES:
+            raise make_name_error(name, [*self.own, *FORMULA_NAMES])
+        return FORMULA_NAMES[name.id].dimension
 
     def negated(self, value: Dimension | None, expr: s.Unary) -> Dimension | None:
         return value
@@ -129,11 +129,11 @@ class _UnitEvaluator:
                 return self._raise_to_power(left, right, expr)
 
     def _raise_to_power(self, left: Dimension | None, right: Dimension | None, expr: s.Binary) -> Dimension | None:
-        if right not in (None, NUMBER):
+        if right not in (None, DIMENSIONLESS):
             raise error(
                 rules.DIMENSION, f"an exponent must be a number, and this one is in {right}", span=expr.right.span
             )
-        if left in (None, NUMBER):
+        if left in (None, DIMENSIONLESS):
             return left
         assert left is not None
         try:
@@ -153,7 +153,7 @@ class _UnitEvaluator:
             case "sqrt":
                 return None if values[0] is None else values[0].power(Fraction(1, 2))
             case _:
-                return self._require_same([values[0], NUMBER], expr)
+                return self._require_same([values[0], DIMENSIONLESS], expr)
 
     def _require_same(self, values: Sequence[Dimension | None], expr: s.Expr) -> Dimension | None:
         distinct = list(dict.fromkeys(value for value in values if value is not None))
@@ -165,7 +165,7 @@ class _UnitEvaluator:
 
 def make_name_error(name: s.Name, known: Sequence[str]) -> ArchlineError:
     """Return the error about an undefined name in a formula."""
-    hint = did_you_mean(name.id, known)
+    hint = suggest_closest(name.id, known)
     return error(rules.FORMULA, f"the formula has the unknown name `{name.id}`", span=name.span, hint=hint)
 
 
@@ -176,7 +176,7 @@ def bound_value(expr: s.Expr, values: Mapping[str, Interval], shared: bool = Tru
     Both sides of a quotient have the same amounts if these are `shared`; else they are independent, as in optimisation,
     which compares such bounds at all points together.
     """
-    _check(expr)
+    _check_formula(expr)
     if not names_in(expr) <= values.keys():
         name = next(node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id not in values)
         raise make_name_error(name, list(values))
@@ -187,13 +187,13 @@ def bound_value(expr: s.Expr, values: Mapping[str, Interval], shared: bool = Tru
             return None
         name = format_expression(part)
         with suppress(EvaluationError):
-            extended[name] = divide_over(part.left, part.right, values)
+            extended[name] = bound_quotient(part.left, part.right, values)
         return s.Name(name, span=part.span) if name in extended else None
 
     return Interval.of(evaluate(rewrite_parts(expr, divide_shared) if wide and shared else expr, extended))
 
 
-STEP = Fraction(1, 2**20)
+ELASTICITY_STEP = Fraction(1, 2**20)
 
 
 def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters: Sequence[str]) -> dict[str, float]:
@@ -208,8 +208,10 @@ def derive_elasticities(expr: s.Expr, values: Mapping[str, Fraction], parameters
         return bound_value(expr, {parameter: Interval.of(value) for parameter, value in scaled.items()}).middle
 
     middle = at("", Fraction(1))
-    changes = {name: at(name, 1 + STEP) - at(name, 1 - STEP) for name in parameters}
-    return {name: float(change / (2 * STEP * middle)) for name, change in changes.items() if change and middle}
+    changes = {name: at(name, 1 + ELASTICITY_STEP) - at(name, 1 - ELASTICITY_STEP) for name in parameters}
+    return {
+        name: float(change / (2 * ELASTICITY_STEP * middle)) for name, change in changes.items() if change and middle
+    }
 
 
 # Bounds as expressions

@@ -9,7 +9,13 @@ from archline.energy.formulas import FormulaBounds, bound_formula, names_in
 from archline.energy.quantities import CONSTANTS, QUANTITIES
 from archline.expr.build import ONE, ZERO
 from archline.expr.tree import substitute_names
-from archline.growth.growths import Growth, drop_neutral_operands, is_number, reduced_sum, simplify_growth
+from archline.growth.growths import (
+    Growth,
+    is_integer_literal,
+    reduce_sum_by_order,
+    simplify_growth,
+    simplify_with_unit_constants,
+)
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -26,8 +32,8 @@ def derive_growth(
     """
     constants: dict[str, s.Expr] = dict.fromkeys((*QUANTITIES, *CONSTANTS), ONE)
     zeros = [*zero, *(name for name, growth in metrics.items() if growth.is_zero)]
-    simplified = drop_neutral_operands(substitute_names(formula, {**constants, **dict.fromkeys(zeros, ZERO)}))
-    if is_number(simplified, 0):
+    simplified = simplify_with_unit_constants(substitute_names(formula, {**constants, **dict.fromkeys(zeros, ZERO)}))
+    if is_integer_literal(simplified, 0):
         return Growth(ZERO, ZERO)
     highest, lowest = _drop_differences(simplified, upper=True), _drop_differences(simplified, upper=False)
     used = names_in(simplified) & metrics.keys()
@@ -35,17 +41,21 @@ def derive_growth(
     growths = [metrics[name] for name in sorted(used)]
     if any(growth.lower is None or growth.upper is None for growth in growths):
         return Growth(None, None, facts)
-    metric_bounds = {name: bound_both_sides(metrics[name]) for name in used}
+    metric_bounds = {name: require_both_bounds(metrics[name]) for name in used}
     bounds = FormulaBounds(bound_formula(lowest, metric_bounds).lower, bound_formula(highest, metric_bounds).upper)
     try:
         domain = Domain(facts)
     except ArchlineError:
         return Growth(bounds.lower, bounds.upper, facts)
-    lower = reduced_sum(bounds.lower, domain, ZERO if coarse else None) or drop_neutral_operands(bounds.lower)
-    upper = reduced_sum(bounds.upper, domain, ONE if coarse else None) or drop_neutral_operands(bounds.upper)
-    candidates = dict.fromkeys((*_collect_bounds(growths), *_pair_sums(growths), upper, lower))
+    lower = reduce_sum_by_order(bounds.lower, domain, ZERO if coarse else None) or simplify_with_unit_constants(
+        bounds.lower
+    )
+    upper = reduce_sum_by_order(bounds.upper, domain, ONE if coarse else None) or simplify_with_unit_constants(
+        bounds.upper
+    )
+    candidates = dict.fromkeys((*_collect_bounds(growths), *_sum_pairs(growths), upper, lower))
     simplest = simplify_growth(Growth(lower, upper, facts), candidates, domain)
-    vacuous = not simplest.tight and simplest.lower is not None and is_number(simplest.lower, 0)
+    vacuous = not simplest.tight and simplest.lower is not None and is_integer_literal(simplest.lower, 0)
     return replace(simplest, lower=None) if vacuous else simplest
 
 
@@ -56,15 +66,15 @@ def _drop_differences(expr: s.Expr, *, upper: bool) -> s.Expr:
             return _drop_differences(left, upper=upper) if upper else ZERO
         case s.Binary(op=op, left=left, right=right):
             first, second = (_drop_differences(side, upper=upper) for side in (left, right))
-            return drop_neutral_operands(s.Binary(op, first, second, span=expr.span))
+            return simplify_with_unit_constants(s.Binary(op, first, second, span=expr.span))
         case s.Call(function=function, arguments=arguments):
             without = tuple(_drop_differences(argument, upper=upper) for argument in arguments)
-            return drop_neutral_operands(s.Call(function, without, span=expr.span))
+            return simplify_with_unit_constants(s.Call(function, without, span=expr.span))
         case _:
             return expr
 
 
-def bound_both_sides(growth: Growth) -> FormulaBounds[s.Expr]:
+def require_both_bounds(growth: Growth) -> FormulaBounds[s.Expr]:
     """Return the bounds of a growth that has both a lower and an upper one."""
     assert growth.lower is not None
     assert growth.upper is not None
@@ -75,7 +85,7 @@ def _collect_bounds(growths: Iterable[Growth]) -> list[s.Expr]:
     return [end for growth in growths for end in (growth.upper, growth.lower) if end is not None]
 
 
-def _pair_sums(growths: list[Growth]) -> list[s.Expr]:
+def _sum_pairs(growths: list[Growth]) -> list[s.Expr]:
     ends = [growth.upper for growth in growths if growth.upper is not None]
     return [
         s.Binary("+", left, right, span=left.span) for index, left in enumerate(ends) for right in ends[index + 1 :]
@@ -87,5 +97,5 @@ def derive_term_growths(applied: ModelOnMachine, metrics: Mapping[str, Growth]) 
     zero = [name for name, value in applied.machine.values.items() if value == 0]
     names = list(applied.model.energy)
     growths = {name: derive_growth(applied.formula(name), metrics, zero) for name in names}
-    total = applied.complete(applied.model.expanded(applied.model.expression))
+    total = applied.complete(applied.model.expand_formula(applied.model.expression))
     return {**growths, "energy": derive_growth(total, metrics, zero, coarse=True)}

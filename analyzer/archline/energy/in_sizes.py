@@ -6,25 +6,30 @@ from functools import cached_property
 
 from archline.analysis.cache.chosen_regimes import select_regimes
 from archline.analysis.cost import Cost, Costs
-from archline.claims.growth_claims import growth_text, shown_growth
-from archline.cost_growth.any_schedule import above_one, io_growth_lower_bound, per_line, sum_hbl_iterations
+from archline.claims.growth_claims import format_growths, select_shown_growths
+from archline.cost_growth.any_schedule import (
+    build_hbl_growth,
+    find_any_schedule_growth,
+    require_sizes_above_one,
+    sum_hbl_iterations,
+)
 from archline.cost_growth.forms import is_at_least
-from archline.cost_growth.growth_of_cost import growth_of as growth_in_sizes
-from archline.cost_growth.growth_of_cost import growth_of_cost as growth_of
+from archline.cost_growth.growth_of_cost import derive_cost_growth as growth_of
+from archline.cost_growth.growth_of_cost import derive_theta as growth_in_sizes
 from archline.costs.derived import DerivedCosts
 from archline.energy.quantities import PER_LEVEL
-from archline.energy.results import Ends, SymbolicMetric
+from archline.energy.results import SymbolicMetric, TextBounds
 from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.growth.growths import Growth
-from archline.growth.short_forms import short_form, short_growth
+from archline.growth.short_forms import shorten_form, shorten_growth
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE, ON_REQUEST
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import record
 
-FACTOR = 16
+SAME_GROWTH_FACTOR = 16
 """Two exact costs have the same growth if each is at most this factor times the other at all sizes."""
 
 
@@ -62,7 +67,7 @@ class InSizes:
             first.upper,
             second.upper,
         )
-        for times, relation in ((1, "1"), (FACTOR, "Theta(1)")):
+        for times, relation in ((1, "1"), (SAME_GROWTH_FACTOR, "Theta(1)")):
             if is_at_least(other_form * times, form, facts) and is_at_least(form * times, other_form, facts):
                 return relation
         return None
@@ -96,31 +101,35 @@ class InSizes:
         sizes = self.derived.module.signatures[self.derived.node].size_names
         if lower is None:
             # A bound that holds only from sizes of 2 on is not one for all sizes.
-            return io_growth_lower_bound(self.costs, cost, facts) if not above_one(lower_bound, sizes, facts) else None
+            return (
+                find_any_schedule_growth(self.costs, cost, facts)
+                if not require_sizes_above_one(lower_bound, sizes, facts)
+                else None
+            )
         counts = (
             (growth_in_sizes(self.costs, iterations, sizes, self.where, facts), power)
             for power, iterations in sum_hbl_iterations(lower_bound).items()
         )
         return b.sum_terms(
-            (False, term) for term in (lower, *(per_line(count, power) for count, power in counts if count))
+            (False, term) for term in (lower, *(build_hbl_growth(count, power) for count, power in counts if count))
         )
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         if metric in ("Z", "L"):
-            return SymbolicMetric(metric, "given", Ends(metric, metric), ends=(b.name(metric),) * 2)
+            return SymbolicMetric(metric, "given", TextBounds(metric, metric), ends=(b.name(metric),) * 2)
         cost, write = self.derived.cost(metric), self.derived.write
         counted = metric in ON_REQUEST and metric not in OF_CACHE
-        orders = () if counted else shown_growth(self.derived.module, self.derived.node, self.costs, cost)
-        growth = growth_text(orders)
+        orders = () if counted else select_shown_growths(self.derived.module, self.derived.node, self.costs, cost)
+        growth = format_growths(orders)
         if cost.lower is None or cost.upper is None:
             return SymbolicMetric(metric, "unknown", None, growth=growth, reason=cost.reason or "")
         regimes, selected = (
             tuple((bound.where.when, write(bound.value)) for bound in bounds)
             for bounds in (cost.by_cache, select_regimes(cost.by_cache))
         )
-        growth = short_growth(growth) if growth is not None and self.shorten else growth
-        bounds = Ends(write(cost.lower), write(cost.upper))
-        short = Ends(short_form(cost.lower, write), short_form(cost.upper, write)) if self.shorten else None
+        growth = shorten_growth(growth) if growth is not None and self.shorten else growth
+        bounds = TextBounds(write(cost.lower), write(cost.upper))
+        short = TextBounds(shorten_form(cost.lower, write), shorten_form(cost.upper, write)) if self.shorten else None
         lower = self.derived.costs.tree(cost.lower)
         ends = lower, lower if cost.exact else self.derived.costs.tree(cost.upper)
         return SymbolicMetric(metric, cost.status, bounds, regimes, selected, growth, short=short, ends=ends)

@@ -23,14 +23,14 @@ from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record, replace
 
-IN_WORDS = "*word/(8*byte_per_word)"
+WORD_CONVERSION = "*word/(8*byte_per_word)"
 """The factor, as text, that converts `bytes`, which count words of 8 B, to bytes of the machine's words."""
 MEMORY = "memory"
-OF_TWO_TERMS = "effective energy balance"
+TWO_TERM_FIGURE = "effective energy balance"
 """The figure that gives the energy if computation and slow memory are its only terms."""
 
 
-def with_levels(model: Model, machine: Machine) -> Model:
+def add_levels(model: Model, machine: Machine) -> Model:
     """Return the roofline with a machine's levels of caches. Raises ArchlineError (AL458) if the machine has none.
 
     A level without a bandwidth does not enter the time.
@@ -43,7 +43,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
         message = f"machine `{machine.name}` lacks `{missing}` (B), which model `{model.name}` needs"
         hint = f"add `[level.{missing[:2]}.quantity.capacity]` to its file, or give --parameter {missing}=32KiB"
         raise error(rules.UNSUITED_MACHINE, message, hint=hint)
-    served = ["accesses*word", *(f"{level}_bytes{IN_WORDS}" for level in levels[:-1])]
+    served = ["accesses*word", *(f"{level}_bytes{WORD_CONVERSION}" for level in levels[:-1])]
     energy = {level: f"{level}_energy*{amount}" for level, amount in zip(levels, served, strict=True)}
     times = {level: f"{amount}/{level}_bandwidth" for level, amount in zip(levels, served, strict=True)}
     first = {"computation": model.sides["computation"]}
@@ -59,7 +59,7 @@ def with_levels(model: Model, machine: Machine) -> Model:
         if model.at_most
         else {"computation": model.energy["computation"], **energy, **model.energy},
         sides=sides,
-        figures={name: figure for name, figure in model.figures.items() if name != OF_TWO_TERMS},
+        figures={name: figure for name, figure in model.figures.items() if name != TWO_TERM_FIGURE},
         definitions={**model.definitions, "cache_energy": " + ".join(energy.values())},
         levels=levels,
         completed=None,
@@ -85,7 +85,7 @@ class Level:
     energy: Interval | None
 
 
-def by_level(estimate: Estimate) -> Iterator[Level]:
+def iterate_levels(estimate: Estimate) -> Iterator[Level]:
     """Yield the levels of an answer by a model with levels, from the processor to slow memory."""
     quantities, amounts = estimate.machine.values, estimate.amounts
     word, served = quantities["word"], amounts["accesses"].times(quantities["word"])

@@ -13,13 +13,13 @@ from archline.language.diagnostics import error
 from archline.language.source import read_source
 from archline.records import field, record
 
-MAKES = {
+LISTING_COMMANDS = {
     "lscpu": "`LC_ALL=C lscpu -B > FILE` makes one, and `LC_ALL=C lscpu -C >> FILE` adds the lines of its caches",
     "nvidia-smi": "`nvidia-smi -q > FILE` makes one",
 }
 """The commands whose listings are read, with how to make one."""
 _NO_VALUES = ("", "-", "N/A", "[N/A]", "[Not Supported]", "None", "Unknown")
-_OTHER_TEXTS = {
+_OTHER_TEXT_PATTERNS = {
     r"\s*processor\s*:\s*\d": "it is /proc/cpuinfo",
     r"# The following is the parsable|\s*CPU NODE ": "it is a table of `lscpu -e` or `lscpu -p`",
     r"\s*\|\s*NVIDIA-SMI": "it is the table of `nvidia-smi` without `-q`",
@@ -65,7 +65,7 @@ class Listing:
         """Return the error for a file that is not a listing of the command."""
         span = Span(self.source, line, 1, line, len(self.source.lines[line - 1]) + 1)
         message = f"`{self.source.path}` is not a listing of `{self.command}`: {reason}"
-        return error(rules.LISTING, message, span=span, hint=MAKES[self.command])
+        return error(rules.LISTING, message, span=span, hint=LISTING_COMMANDS[self.command])
 
 
 def read_listing(path: Path, command: str) -> Listing:
@@ -73,7 +73,7 @@ def read_listing(path: Path, command: str) -> Listing:
     source = read_source(path)
     listing = Listing(command, source, {})
     for number, line in enumerate(source.lines, 1):
-        for pattern, what in _OTHER_TEXTS.items():
+        for pattern, what in _OTHER_TEXT_PATTERNS.items():
             if re.match(pattern, line):
                 raise listing.refused(what, number)
     if command == "lscpu":

@@ -22,16 +22,16 @@ from archline.energy.machines import (
     Machine,
     Provenance,
     Quantity,
-    find_impossible,
+    find_impossible_quantities,
     find_levels_without_capacity,
     override_quantities,
     read_parameter,
     resolve_quantities,
 )
 from archline.energy.quantities import (
+    LEVEL_QUANTITIES,
     LEVELS,
     NUMERAL,
-    OF_LEVEL,
     QUANTITIES,
     find_meant_quantity,
     parse_capacity_unit,
@@ -43,20 +43,20 @@ from archline.energy.quantities import (
 from archline.energy.units import Unit
 from archline.expr.tree import Source, Span
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error, find_closest
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, find_closest, suggest_closest
 from archline.language.parser import parse_expression
 from archline.language.source import read_source
 from archline.language.toml import TomlPositions, parse_toml
-from archline.resources import resource
+from archline.resources import find_resource
 
 _NUMERAL = re.compile(NUMERAL)
-_KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "level", "variant")
+_MACHINE_KEYS = ("title", "processor", "notes", "extends", "year", "default_variant", "quantity", "level", "variant")
 _QUANTITY_KEYS = (
     "value", "unit", "kind", "source", "from", "check", "error", "scope", "doubling_years", "halving_years",
 )  # fmt: skip
-_QUANTITY = "`value`, `unit`, `kind` and `source`"
-_LEVEL = "[level.L1.quantity.NAME]"
-_PREFIXES = tuple(f"{level}_" for level in LEVELS)
+_QUANTITY_FORM = "`value`, `unit`, `kind` and `source`"
+_LEVEL_TABLE = "[level.L1.quantity.NAME]"
+_LEVEL_PREFIXES = tuple(f"{level}_" for level in LEVELS)
 MAX_CANDIDATES = 4
 _SOURCE_KEYS = ("document", "place", "quote", "note")
 KeyPath = tuple[str, ...]
@@ -75,7 +75,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
         hint = "name a file of TOML text, such as `server.toml`"
         raise error(rules.NOT_TOML, f"`{shown}` is not a regular file", path=shown, hint=hint)
     source = read_source(path)
-    reader = _Reader(source, TomlPositions(source))
+    reader = _MachineReader(source, TomlPositions(source))
     data = parse_toml(
         source, rules.NOT_TOML, 'values are in quotes, as in `value = "9.7"`: see `archline explain AL452`'
     )
@@ -87,7 +87,7 @@ def read_machine(path: Path, collection: str = "", variant: str = "", above: tup
     return result
 
 
-def _read_base(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
+def _read_base(reader: _MachineReader, data: Mapping[str, Any], above: tuple[Path, ...]) -> Machine | None:
     """Return the machine that a file extends. Raises ArchlineError (AL463, and as reading it does)."""
     name = data.get("extends")
     if not isinstance(name, str):
@@ -117,12 +117,12 @@ def _read_base(reader: _Reader, data: Mapping[str, Any], above: tuple[Path, ...]
 @cache
 def load_documents() -> Mapping[str, str]:
     """Return the citations of `machines/documents.toml`, by key."""
-    data = tomllib.loads((resource("machines") / "documents.toml").read_text(encoding="utf-8"))
+    data = tomllib.loads((find_resource("machines") / "documents.toml").read_text(encoding="utf-8"))
     return {key: str(table["citation"]) for key, table in data.items()}
 
 
 @dataclass
-class _Reader:
+class _MachineReader:
     """Converts parsed TOML to a machine, and collects all mistakes as `findings`."""
 
     source: Source
@@ -132,7 +132,7 @@ class _Reader:
     def machine(
         self, name: str, collection: str, data: Mapping[str, Any], variant: str, base: Machine | None
     ) -> Machine | None:
-        self.check_keys(data, _KEYS, "the machine", ())
+        self.check_keys(data, _MACHINE_KEYS, "the machine", ())
         if "title" not in data and base is None:
             self.report(rules.MACHINE_FORM, "the machine has no `title`", (), 'begin with a line `title = "..."`')
         if base is None and not data.keys() & {"quantity", "level", "variant"}:
@@ -144,7 +144,7 @@ class _Reader:
                 rules.MACHINE_FORM, "`variant` must consist of tables `[variant.NAME.quantity.NAME]`", ("variant",)
             )
             return None
-        chosen = self.variant(name, data, variants, variant)
+        chosen = self.select_variant(name, data, variants, variant)
         for label, table in variants.items():
             path = ("variant", label)
             self.check_keys(table, ("quantity", "level"), f"variant `{label}`", path)
@@ -163,13 +163,15 @@ class _Reader:
         title, processor = (self.text(data, key, "the machine", ()) for key in ("title", "processor"))
         if "word" not in quantities and {"bandwidth", "tau_mem"} & quantities.keys():
             quantities["word"] = ASSUMED_WORD
-        self.findings += find_impossible({name: item for name, item in quantities.items() if item.formula is None})
+        self.findings += find_impossible_quantities(
+            {name: item for name, item in quantities.items() if item.formula is None}
+        )
         if self.findings:
             return None
         quantities = dict(resolve_quantities(quantities))
-        self.findings += find_impossible(quantities)
+        self.findings += find_impossible_quantities(quantities)
         for level in find_levels_without_capacity(quantities):
-            hint = f"write a table `[level.{level}.quantity.capacity]` with {_QUANTITY}"
+            hint = f"write a table `[level.{level}.quantity.capacity]` with {_QUANTITY_FORM}"
             self.report(rules.MACHINE_FORM, f"level `{level}` has no `capacity`", ("level", level), hint)
         return Machine(
             f"{name}@{chosen}" if chosen else name,
@@ -182,10 +184,10 @@ class _Reader:
             year,
         )
 
-    def variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], chosen: str) -> str:
+    def select_variant(self, name: str, data: Mapping[str, Any], variants: Mapping[str, Any], chosen: str) -> str:
         default = self.text(data, "default_variant", "the machine", ())
         if default and default not in variants:
-            hint = did_you_mean(default, variants)
+            hint = suggest_closest(default, variants)
             self.report(rules.UNKNOWN_VARIANT, f"there is no variant `{default}`", ("default_variant",), hint)
         if variants and not default:
             self.report(rules.MACHINE_FORM, "a machine with variants needs a `default_variant`", ("variant",))
@@ -200,15 +202,19 @@ class _Reader:
         result = self.quantities(data.get("quantity", {}), (*path, "quantity"))
         levels = data.get("level", {})
         if not isinstance(levels, dict):
-            self.report(rules.MACHINE_FORM, f"`level` must consist of tables `{_LEVEL}`", (*path, "level"))
+            self.report(rules.MACHINE_FORM, f"`level` must consist of tables `{_LEVEL_TABLE}`", (*path, "level"))
             return result
         for level, table in levels.items():
             place = (*path, "level", level)
             if level not in LEVELS:
-                hint = did_you_mean(level.upper(), LEVELS) or f"levels are {', '.join(LEVELS)}, from the processor on"
+                hint = (
+                    suggest_closest(level.upper(), LEVELS) or f"levels are {', '.join(LEVELS)}, from the processor on"
+                )
                 self.report(rules.MACHINE_FORM, f"there is no level `{level}`", place, hint)
             elif not isinstance(table, dict):
-                self.report(rules.MACHINE_FORM, f"level `{level}` is not a table", place, f"write tables `{_LEVEL}`")
+                self.report(
+                    rules.MACHINE_FORM, f"level `{level}` is not a table", place, f"write tables `{_LEVEL_TABLE}`"
+                )
             else:
                 self.check_keys(table, ("quantity",), f"level `{level}`", place)
                 result |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
@@ -225,16 +231,19 @@ class _Reader:
         name, short = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
-            hint = f"write a table `[{'.'.join(path)}]` with {_QUANTITY}"
+            hint = f"write a table `[{'.'.join(path)}]` with {_QUANTITY_FORM}"
             self.report(rules.MACHINE_FORM, f"{where} is not a table", path, hint)
             return None
         if name not in QUANTITIES:
             hint = suggest_quantity(name) or "docs/reference/machines.md lists the quantities"
             if level:
-                hint = did_you_mean(short, OF_LEVEL) or f"a level has {', '.join(f'`{key}`' for key in OF_LEVEL)}"
+                hint = (
+                    suggest_closest(short, LEVEL_QUANTITIES)
+                    or f"a level has {', '.join(f'`{key}`' for key in LEVEL_QUANTITIES)}"
+                )
             self.report(rules.MACHINE_FORM, f"there is no {where}", path, hint)
             return None
-        if not level and name[:3] in _PREFIXES:
+        if not level and name[:3] in _LEVEL_PREFIXES:
             hint = f"write `[level.{name[:2]}.quantity.{name[3:]}]`"
             self.report(rules.MACHINE_FORM, f"{where} belongs to a level of caches", path, hint)
             return None
@@ -245,7 +254,7 @@ class _Reader:
         formula = self.formula(name, table, "from", where, path) if derived else None
         check = self.formula(name, table, "check", where, path) if "check" in table else None
         kind = self.kind(table, where, path, derived)
-        source = self.provenance(table, where, path, derived)
+        source = self.read_provenance(table, where, path, derived)
         value = Fraction(0) if derived else self.number(table, "value", where, path)
         if derived and "value" in table:
             self.report(rules.MACHINE_FORM, f"{where} has both `value` and `from`", (*path, "from"))
@@ -303,7 +312,7 @@ class _Reader:
             self.report(rules.MACHINE_FORM, f"{where} {problem}", (*path, "kind"), hint)
         return kind
 
-    def provenance(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> Provenance:
+    def read_provenance(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> Provenance:
         entries = table.get("source", {})
         if isinstance(entries, str):
             entries = {"note": entries}
@@ -314,7 +323,7 @@ class _Reader:
         texts = {key: self.text(entries, key, f"the source of {where}", (*path, "source")) for key in _SOURCE_KEYS}
         key = texts["document"]
         if key and key not in load_documents():
-            hint = did_you_mean(key, load_documents()) or "documents are " + ", ".join(load_documents())
+            hint = suggest_closest(key, load_documents()) or "documents are " + ", ".join(load_documents())
             self.report(rules.MACHINE_FORM, f"there is no document `{key}`", (*path, "source"), hint)
         if not derived and not key and not texts["note"].strip():
             hint = 'say where the number is from: `source = "data sheet, page 3"`'
@@ -366,11 +375,11 @@ class _Reader:
             if key not in allowed:
                 # The key may be that of a table `[quantity.NAME]` whose prefix is missing.
                 level = path[-2:-1] == ("level",)
-                meant = find_closest(key, OF_LEVEL) if level else None
+                meant = find_closest(key, LEVEL_QUANTITIES) if level else None
                 if not path and not find_closest(key, allowed, 0.75):
                     meant = find_meant_quantity(key)
                 place = ".".join((*path, "quantity", meant or ""))
-                hint = f"write `[{place}]` with {_QUANTITY}" if meant else did_you_mean(key, allowed)
+                hint = f"write `[{place}]` with {_QUANTITY_FORM}" if meant else suggest_closest(key, allowed)
                 hint = hint or "the keys are " + ", ".join(f"`{entry}`" for entry in allowed)
                 self.report(rules.MACHINE_FORM, f"{where} has the unknown key `{key}`", (*path, key), hint)
 
@@ -382,7 +391,7 @@ class _Reader:
 
 def machine_names() -> tuple[str, ...]:
     """Return the machines that come with archline, as `collection/name`, sorted."""
-    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in resource("machines").glob("*/*.toml")))
+    return tuple(sorted(f"{path.parent.name}/{path.stem}" for path in find_resource("machines").glob("*/*.toml")))
 
 
 def machines() -> tuple[Machine, ...]:
@@ -426,7 +435,7 @@ def find_machine_file(name: str, span: Span | None = None) -> tuple[Path, str]:
     matches = [entry for entry in names if name in (entry, entry.partition("/")[2])]
     match matches:
         case [entry]:
-            return resource("machines") / f"{entry}.toml", entry.partition("/")[0]
+            return find_resource("machines") / f"{entry}.toml", entry.partition("/")[0]
         case [] if os.path.isdir(name):
             message = f"`{name}` is a folder; a machine is a name or a `.toml` file"
             hint = "name a file in it; `archline machines` lists the names"
@@ -443,7 +452,7 @@ def _suggest_names(name: str, names: Sequence[str]) -> str | None:
     """Suggest the machines whose names contain a text, else one with a similar name."""
     holding = [f"`{entry.partition('/')[2]}`" for entry in names if name and name in entry]
     if not holding:
-        return did_you_mean(name, [*names, *(entry.partition("/")[2] for entry in names)])
+        return suggest_closest(name, [*names, *(entry.partition("/")[2] for entry in names)])
     more = len(holding) - MAX_CANDIDATES
     *before, last = [*holding[:MAX_CANDIDATES], *([f"{more} more, which `archline machines` lists"] * (more > 0))]
     return f"did you mean {', '.join(before)}{' or ' * bool(before)}{last}?"

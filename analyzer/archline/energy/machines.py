@@ -12,8 +12,8 @@ from archline.energy.formulas import bound_value, names_in
 from archline.energy.quantities import (
     AMOUNT,
     CONSTANTS,
+    LEVEL_QUANTITIES,
     LEVELS,
-    OF_LEVEL,
     QUANTITIES,
     parse_capacity_unit,
     shorten_text,
@@ -27,7 +27,7 @@ from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.expr.values import evaluate
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, error, suggest_closest
 from archline.language.parser import parse_expression
 from archline.records import field, record, replace
 
@@ -127,7 +127,7 @@ class Machine:
         over real numbers.
         """
         quantities = {**self.quantities, **parameters}
-        if not tried and (problems := find_impossible(quantities, parameters)):
+        if not tried and (problems := find_impossible_quantities(quantities, parameters)):
             raise ArchlineError(problems)
         return replace(self, quantities=resolve_quantities(quantities)) if parameters else self
 
@@ -142,7 +142,7 @@ class Machine:
             raise error(rules.UNSUITED_MACHINE, f"machine `{self.name}` has no `year`, so no trends", hint=hint)
         try:
             extrapolated = {
-                name: self._carry_quantity(
+                name: self._extrapolate_quantity(
                     item, item.value * Fraction(2.0 ** ((year - self.year) / float(item.doubling)))
                 )
                 for name, item in self.quantities.items()
@@ -153,7 +153,7 @@ class Machine:
             raise error(rules.UNSUITED_MACHINE, message, hint=f"name a year closer to {self.year}") from None
         return replace(self, quantities=resolve_quantities({**self.quantities, **extrapolated}), year=year)
 
-    def _carry_quantity(self, quantity: Quantity, value: Fraction) -> Quantity:
+    def _extrapolate_quantity(self, quantity: Quantity, value: Fraction) -> Quantity:
         shown = format_si(value, "" if quantity.unit == "1" else quantity.unit)
         return replace(quantity, value=value, as_written=f"{shown} ({self.year}: {quantity.as_written})")
 
@@ -200,7 +200,7 @@ def resolve_quantities(quantities: Mapping[str, Quantity]) -> Mapping[str, Quant
         missing = sorted(used - quantities.keys() - CONSTANTS.keys())
         if missing:
             message = f"a formula of `{item.name}` uses `{missing[0]}`, which the machine does not have"
-            hint = did_you_mean(missing[0], quantities) or f"add a table `[quantity.{missing[0]}]`"
+            hint = suggest_closest(missing[0], quantities) or f"add a table `[quantity.{missing[0]}]`"
             raise error(rules.FORMULA, message, span=item.span, hint=hint)
         if item.formula is None:
             return item
@@ -232,7 +232,9 @@ _INTEGER_QUANTITIES = (
 )
 
 
-def find_impossible(quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES) -> list[Diagnostic]:
+def find_impossible_quantities(
+    quantities: Mapping[str, Quantity], of: Collection[str] = QUANTITIES
+) -> list[Diagnostic]:
     """Return an error (AL457) for each impossible quantity: a rate of 0, half a core, a line of 1.5 words."""
     wrong: dict[str, str] = {}
     for name in (candidate for candidate in quantities if candidate in of):
@@ -279,7 +281,7 @@ def _find_wrong_levels(quantities: Mapping[str, Quantity]) -> Iterator[tuple[str
 
 def find_levels_without_capacity(quantities: Collection[str]) -> list[str]:
     """Return the levels that have some quantity, but not a capacity."""
-    used = {name[:2] for name in quantities if name[3:] in OF_LEVEL}
+    used = {name[:2] for name in quantities if name[3:] in LEVEL_QUANTITIES}
     return [level for level in LEVELS if level in used and f"{level}_capacity" not in quantities]
 
 

@@ -19,9 +19,9 @@ from archline.language.diagnostics import ArchlineError, Diagnostic, error, find
 PRECISION = "precision"
 PRECISIONS = ("single", "double", "half")
 ABOVE_ZERO = ("seconds", "joules", "work", "span")
-LARGEST = 1e30
+MAX_NUMBER = 1e30
 """The maximum of a number, so that sums of squares do not overflow; a number above 0 is at least its reciprocal."""
-NUMBERS = "write numbers as 1.5e9, without units, thousands separators and decimal commas"
+NUMBER_HINT = "write numbers as 1.5e9, without units, thousands separators and decimal commas"
 MAX_PROBLEMS = 5
 HEADER = -1
 """The index of the header among runs."""
@@ -105,7 +105,9 @@ def _describe_columns(model: str) -> str:
 
 def _report_problems(problems: Iterable[tuple[str, Span | None, str]]) -> None:
     """Raise ArchlineError (AL467) with the first problems, each a message with its place, if there are any."""
-    diagnostics = [Diagnostic(rules.MEASUREMENTS, *problem, hint=NUMBERS) for problem in islice(problems, MAX_PROBLEMS)]
+    diagnostics = [
+        Diagnostic(rules.MEASUREMENTS, *problem, hint=NUMBER_HINT) for problem in islice(problems, MAX_PROBLEMS)
+    ]
     if diagnostics:
         raise ArchlineError(diagnostics)
 
@@ -121,5 +123,5 @@ def _describe_mistake(name: str, cell: Any) -> str:
         return f"`{str(cell)[:40]}` is not a number" if cell != "" else f"`{name}` is empty"
     if not isfinite(number):
         return f"`{name}` is not finite"
-    possible = 1 / LARGEST <= number <= LARGEST or (number == 0 and name not in ABOVE_ZERO)
+    possible = 1 / MAX_NUMBER <= number <= MAX_NUMBER or (number == 0 and name not in ABOVE_ZERO)
     return "" if possible else f"`{name}` is {number:g}, which no run has"

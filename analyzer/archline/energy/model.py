@@ -13,7 +13,7 @@ from archline.energy.quantities import METRICS, QUANTITIES
 from archline.energy.units import parse_dimension
 from archline.expr.tree import substitute_names
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.records import field, record, replace
 
 
@@ -102,7 +102,7 @@ class Model:
         """Return the model in a variation. Raises ArchlineError (AL459) if it does not have the option."""
         option = self.options.get(name)
         if option is None:
-            hint = did_you_mean(name, self.options)
+            hint = suggest_closest(name, self.options)
             options = ", ".join(f"`{self.name}+{option_name}`" for option_name in self.options)
             hint = hint or (f"its options are {options}" if options else "it has no options")
             raise error(rules.UNKNOWN_MODEL, f"model `{self.name}` has no option `{name}`", hint=hint)
@@ -135,20 +135,20 @@ class Model:
         for name, unit in expected.items():
             check_units(self.formula(name), parse_dimension(unit))
         for name, formula in self.coarser.items():
-            check_units(self.expanded(formula), parse_dimension(expected[name]))
+            check_units(self.expand_formula(formula), parse_dimension(expected[name]))
         for name, formula in self.conversions.items():
             definition = METRICS[name] if name in METRICS else QUANTITIES[name]
             check_units(parse_formula(formula), definition.dimension)
-        require_same_units([self.expanded(side) for side in self.sides.values()])
+        require_same_units([self.expand_formula(side) for side in self.sides.values()])
         return self
 
     def formula(self, name: str) -> s.Expr:
         """Return the formula of `time`, of a term of the energy or of a figure, in metrics and quantities."""
         if name == "time":
-            return self.expanded(self.time)
-        return self.expanded(self.energy[name] if name in self.energy else self.figures[name].formula)
+            return self.expand_formula(self.time)
+        return self.expand_formula(self.energy[name] if name in self.energy else self.figures[name].formula)
 
-    def expanded(self, text: str) -> s.Expr:
+    def expand_formula(self, text: str) -> s.Expr:
         if text not in self._expansions:
             self._expansions[text] = substitute_names(parse_formula(text), self._definitions)
         return self._expansions[text]
@@ -181,7 +181,7 @@ class Model:
                 f"model `{self.name}` gives only an upper bound on the energy, which does not determine the {name}"
             )
             raise error(rules.UNSUITED_MACHINE, message, hint="ask for the time, or use a model of the energy")
-        return self.expanded(texts.get(name, name))
+        return self.expand_formula(texts.get(name, name))
 
     @cached_property
     def expression(self) -> str:
@@ -192,4 +192,4 @@ class Model:
     def held(self) -> frozenset[str]:
         """The names in the model's formulas of time and energy, and in their conversions."""
         texts = (self.time, self.expression, *self.conversions.values())
-        return frozenset().union(*(names_in(self.expanded(text)) for text in texts))
+        return frozenset().union(*(names_in(self.expand_formula(text)) for text in texts))

@@ -33,7 +33,7 @@ def _make_registry(*rows: tuple[str, str, str]) -> Mapping[str, QuantityDefiniti
 
 LEVELS = ("L1", "L2", "L3", "L4")
 """The levels of caches that a machine may have, from the processor on."""
-OF_LEVEL = {
+LEVEL_QUANTITIES = {
     "capacity": ("B", "size of one cache of level {}"),
     "line": ("B/line", "bytes in a line of level {}"),
     "bandwidth": ("B/s", "bandwidth of all caches of level {} together, towards the processor"),
@@ -96,7 +96,7 @@ QUANTITIES = _make_registry(
     *(
         (f"{level}_{name}", unit, meaning.format(level[1:]))
         for level in LEVELS
-        for name, (unit, meaning) in OF_LEVEL.items()
+        for name, (unit, meaning) in LEVEL_QUANTITIES.items()
     ),
     ("frequency", "Hz", "clock of a core"),
     ("simd", "1", "single-precision operands of one SIMD instruction"),
@@ -136,7 +136,7 @@ CONSTANTS = MappingProxyType(
     }
 )
 
-NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
+FORMULA_NAMES: Mapping[str, QuantityDefinition] = MappingProxyType({**QUANTITIES, **METRICS, **CONSTANTS})
 """All names that a formula may contain."""
 
 
@@ -145,8 +145,8 @@ MAX_SHOWN = 40
 NUMERAL = r"[+-]?(?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?"
 AMOUNT = re.compile(rf"({NUMERAL})\s*(?![eE][0-9+-])([^\W\d_].*)")
 """A decimal numeral followed by a unit: `10pJ/flop`, `10 pJ/flop`."""
-_QUANTITIES = {"tdp": "power_rated", "clock": "frequency", "cache": "fast_memory", "flops": "peak"}
-_UNITS = {
+_QUANTITY_SYNONYMS = {"tdp": "power_rated", "clock": "frequency", "cache": "fast_memory", "flops": "peak"}
+_UNIT_SPELLINGS = {
     "/": r"\s*(?:/|\bper\b)\s*",
     "s": r"(?<=/)s(?:ec(?:onds?)?)?\b",
     "flop/s": r"flop(?:s?/s|s)\b",
@@ -169,7 +169,7 @@ def parse_capacity_unit(name: str, written: str) -> tuple[Unit | None, str]:
 
 def correct_unit(text: str) -> str:
     """Correct the spelling of a unit: `GFLOPS` is Gflop/s, `MB/sec` MB/s, `pJ per FLOP` pJ/flop; b stands for bits."""
-    for right, wrong in _UNITS.items():
+    for right, wrong in _UNIT_SPELLINGS.items():
         text = re.sub(wrong, right, text, flags=re.IGNORECASE)
     return re.sub(r"\b[gtK](?=flop|B\b|J|W|Hz)", lambda prefix: prefix[0].swapcase(), text)
 
@@ -208,7 +208,7 @@ def suggest_number(written: str) -> str | None:
 def find_meant_quantity(name: str) -> str | None:
     """Return the quantity with this name, or a similar one: `memory_bandwidth` is `bandwidth`."""
     parts = re.split(r"\W|_", name.lower())
-    candidates = [part for part in (*parts, *map(_QUANTITIES.get, parts)) if part in QUANTITIES]
+    candidates = [part for part in (*parts, *map(_QUANTITY_SYNONYMS.get, parts)) if part in QUANTITIES]
     return find_closest(name, QUANTITIES, 0.85) or next(iter(candidates), None) or find_closest(name, QUANTITIES)
 
 

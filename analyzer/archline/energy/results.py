@@ -38,7 +38,7 @@ class CacheUsed:
 
 
 @record
-class Ends:
+class TextBounds:
     """Bounds as text in the language's syntax; the same text if they are equal."""
 
     lower: str
@@ -54,16 +54,16 @@ class SymbolicMetric:
 
     name: str
     status: str
-    bounds: Ends | None
+    bounds: TextBounds | None
     regimes: tuple[tuple[str, str], ...] = ()
     chosen: tuple[tuple[str, str], ...] = ()
     growth: str | None = None
     reason: str = ""
-    short: Ends | None = None
+    short: TextBounds | None = None
     ends: tuple[s.Expr, s.Expr] | None = None
 
     @property
-    def shown(self) -> Ends | None:
+    def shown(self) -> TextBounds | None:
         """The bounds, long ones by their leading terms (`~ 2*n^2/g`) or by a reference to the full form."""
         return self.short or self.bounds
 
@@ -78,8 +78,8 @@ class SymbolicEnergy:
 
     metrics: tuple[SymbolicMetric, ...]
     coefficients: str
-    time: Ends | None
-    terms: Mapping[str, Ends] = field(hash=False)
+    time: TextBounds | None
+    terms: Mapping[str, TextBounds] = field(hash=False)
     growth: Mapping[str, str] = field(hash=False)
     when: tuple[str, ...] = ()
     assumptions: tuple[str, ...] = ()

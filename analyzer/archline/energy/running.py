@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Given, Point, broken_facts
-from archline.energy.caches import Processors, Settings, cache_at, find_cache
+from archline.costs.sizes import Given, Point, report_broken_facts
+from archline.energy.caches import Processors, Settings, find_cache, find_cache_at
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import bound_value, parse_formula
 from archline.energy.machines import Machine
@@ -37,7 +37,7 @@ from archline.language.diagnostics import ArchlineError, error
 from archline.records import field, record, replace
 
 MAX_PROCESSORS = 65536
-USUAL = Settings(chosen_cache=True)
+DEFAULT_SETTINGS = Settings(chosen_cache=True)
 """The default settings of a run: compiled if that is faster, on simulated processors."""
 
 
@@ -75,7 +75,7 @@ R = TypeVar("R", bound=ExecutedRun)
 
 
 def run_at_sizes(
-    kind: type[R], algorithm: AlgorithmUnderFacts, at: Given, cache: Cache | None, settings: Settings = USUAL
+    kind: type[R], algorithm: AlgorithmUnderFacts, at: Given, cache: Cache | None, settings: Settings = DEFAULT_SETTINGS
 ) -> R:
     """Run on data generated for sizes; a sparse kernel on a matrix, for which `at` gives the remaining sizes.
 
@@ -85,7 +85,7 @@ def run_at_sizes(
     point = report.point(at, () if file is not None else report.names.for_a_run, settings.option)
     # On a grid there is no cache unless one is asked for.
     cache = None if algorithm.node.grid and not settings.chosen_cache else cache
-    cache, chosen = cache_at(point, cache, settings.chosen_cache)
+    cache, chosen = find_cache_at(point, cache, settings.chosen_cache)
     sizes, symbols = split_arguments(algorithm, point)
     view = None
     if file is None:
@@ -95,7 +95,7 @@ def run_at_sizes(
         view = MatrixView(str(file), matrix.n, matrix.m, matrix.nz, matrix.nr, matrix.nc, block)
         subject, arguments = "vectors were", bind_matrix(*algorithm.executed, matrix, sizes, block=block, seed=seed)
     settings, data = replace(settings, chosen_cache=chosen), f"the {subject} generated (seed {seed})"
-    return run(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
+    return run_on_arguments(kind, algorithm, {**arguments, **symbols}, cache, settings, data, view, report)
 
 
 def split_arguments(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[str, int], Point]:
@@ -105,12 +105,12 @@ def split_arguments(algorithm: AlgorithmUnderFacts, point: Point) -> tuple[dict[
     return sizes, {name: value for name, value in point.items() if name not in names}
 
 
-def run(
+def run_on_arguments(
     kind: type[R],
     algorithm: AlgorithmUnderFacts,
     arguments: Mapping[str, Any],
     cache: Cache | None = None,
-    settings: Settings = USUAL,
+    settings: Settings = DEFAULT_SETTINGS,
     data: str = "the data was given",
     matrix: MatrixView | None = None,
     report: DerivedCosts | None = None,
@@ -129,11 +129,11 @@ def run(
     events = processors is not None
     # On one processor a machine gives the caches to count; on a grid it gives the times of paths.
     priced = machine is not None and (bool(node.grid) or find_cache(machine) is None)
-    prices = _find_prices(node, machine) if machine and priced else ()
-    execution = execute(module, node, arguments, cache=None if events else cache, line=_find_line(cache), events=events,
-                        compiled=compiled, engine=settings.engine, timeout=settings.timeout, trace=bool(levels),
-                        prices=prices, path=settings.path)  # fmt: skip
-    broken = broken_facts(execution.sizes, algorithm.of_first_call)
+    prices = _find_path_prices(node, machine) if machine and priced else ()
+    execution = execute(module, node, arguments, cache=None if events else cache, line=_get_line_words(cache),
+                        events=events, compiled=compiled, engine=settings.engine, timeout=settings.timeout,
+                        trace=bool(levels), prices=prices, path=settings.path)  # fmt: skip
+    broken = report_broken_facts(execution.sizes, algorithm.of_first_call)
     if broken:
         raise ArchlineError(broken)
     private = None
@@ -142,7 +142,7 @@ def run(
     parameters = set(algorithm.parameters)
     given = {name: value for name, value in arguments.items() if name not in parameters}
     counted: dict[str, tuple[Cache, RunCounts]] = {}
-    traces = {_find_line(cache): execution.trace}
+    traces = {_get_line_words(cache): execution.trace}
     for name, level_cache in levels:
         if level_cache.L not in traces:
             again = execute(module, node, arguments, line=level_cache.L, trace=True, races=False, compiled=compiled)
@@ -154,7 +154,7 @@ def run(
     return kind(algorithm, execution, given, cache, settings, data, matrix, private, counted, report)
 
 
-def _find_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
+def _find_path_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ...]:
     """Return the seconds that a unit of each metric of paths takes. Raises ArchlineError (AL411, AL458)."""
     if not algorithm.grid:
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
@@ -167,7 +167,7 @@ def _find_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fraction, ..
     return tuple(seconds.get(name, Fraction(0)) for name in METRICS)
 
 
-def _find_line(cache: Cache | None) -> int:
+def _get_line_words(cache: Cache | None) -> int:
     return 1 if cache is None else cache.L
 
 

@@ -12,7 +12,7 @@ from archline.energy.results import EnergyResult
 from archline.expr.intervals import Interval
 from archline.records import record
 
-FACTOR = Fraction(3, 2)
+PERFECT_FACTOR = Fraction(3, 2)
 WITHIN, BEYOND, OPEN = "within", "beyond", "open"
 
 
@@ -138,14 +138,14 @@ class Scaling:
         if base is None:
             return PerfectRange(quantity, None, None, self._describe_start(), "")
         last = index = self.steps.index(base)
-        while last + 1 < len(self.steps) and self._continues(self.steps[last + 1], quantity):
+        while last + 1 < len(self.steps) and self._is_perfect_at(self.steps[last + 1], quantity):
             last += 1
         above = "the sweep ends here"
         if last + 1 < len(self.steps):
             above = self._describe_end(self.steps[last + 1], quantity)
         return PerfectRange(quantity, self.steps[index], self.steps[last], self._describe_start(), above)
 
-    def _continues(self, step: ScaleStep, quantity: str) -> bool:
+    def _is_perfect_at(self, step: ScaleStep, quantity: str) -> bool:
         return step.fits and self.verdict(step, quantity) == WITHIN
 
     def _describe_start(self) -> str:

@@ -7,7 +7,7 @@ from fractions import Fraction
 from itertools import pairwise
 
 from archline.analysis.analyse import derive
-from archline.cost_growth.pieces import growth_pieces
+from archline.cost_growth.pieces import build_growth_pieces
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts
 from archline.costs.sizes import Given, read_settings
@@ -15,14 +15,14 @@ from archline.energy.answers import derive_energies, write_growth
 from archline.energy.caches import Settings
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.fixed_memory import FixedMemory, derive_fixed_memory, make_unknown
-from archline.energy.fixed_memory import Subject as Formulas
+from archline.energy.fixed_memory import GridSubject as Formulas
 from archline.energy.formulas import FormulaBounds, names_in
-from archline.energy.growth import bound_both_sides, derive_growth
+from archline.energy.growth import derive_growth, require_both_bounds
 from archline.energy.machines import Machine
 from archline.energy.model import Model
 from archline.energy.models import find_model as model_of
 from archline.energy.quantities import METRICS
-from archline.energy.scaling import FACTOR, ScaleStep, Scaling
+from archline.energy.scaling import PERFECT_FACTOR, ScaleStep, Scaling
 from archline.energy.subjects import AlgorithmSubject, Subject, choose_model
 from archline.energy.sweeps import SizeSweep
 from archline.expr import build as b
@@ -30,7 +30,7 @@ from archline.expr.text import format_fact
 from archline.growth.growths import Growth
 from archline.ir.declarations import declared_scope
 from archline.language import syntax as s
-from archline.language.conditions import OF_SIZES
+from archline.language.conditions import SIZE_RULES
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.extra_facts import add_where
 from archline.language.substitution import express_facts_in_sizes
@@ -42,7 +42,7 @@ def derive_scaling(
     vary: Sequence[str],
     at: Given | str | None = None,
     model: str | None = None,
-    factor: Fraction = FACTOR,
+    factor: Fraction = PERFECT_FACTOR,
     settings: Settings | None = None,
 ) -> Scaling:
     """Return the scaling of a subject while sizes vary: `["c=1..8"]`, or several together, `["P=16..64", "c=1..4"]`.
@@ -82,7 +82,7 @@ def _scaling_steps(
         try:
             (result,) = derive_energies([chosen], [machine], model, point, settings)
         except ArchlineError as problem:
-            if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *OF_SIZES):
+            if problem.diagnostics[0].rule not in (rules.FACT_FAILS, *SIZE_RULES):
                 raise
             failed.append(problem)
             if len(failed) == points:
@@ -105,14 +105,14 @@ def _derive_growths(
     growths: dict[str, Growth] = {}
     sizes = chosen.in_sizes(everywhere=True)
     for name, text in model.sides.items():
-        times = on.complete(model.expanded(f"P*({text})"))
+        times = on.complete(model.expand_formula(f"P*({text})"))
         growths |= {item: sizes.growth(item) for item in names_in(times) & METRICS.keys() if item not in growths}
         growth = derive_growth(times, growths, zero)
-        texts[name] = (write_growth(growth, sizes) or "unknown", _judge_growth(growth, varied))
+        texts[name] = (write_growth(growth, sizes) or "unknown", _describe_dependence(growth, varied))
     return texts
 
 
-def _judge_growth(growth: Growth, varied: Sequence[str]) -> str:
+def _describe_dependence(growth: Growth, varied: Sequence[str]) -> str:
     if growth.upper is None:
         return ""
     contained = [name for name in varied if name in names_in(growth.upper)]
@@ -127,7 +127,7 @@ def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> Fix
         return None
     algorithm = chosen.algorithm
     on, best = ModelOnMachine(model, machine, frozenset(chosen.metrics)), None
-    for facts in _general_facts(algorithm.node):
+    for facts in _iterate_general_facts(algorithm.node):
         try:
             derived = _derive_from_costs(algorithm, facts, on)
         except ArchlineError:
@@ -140,7 +140,7 @@ def _derive_fixed_memory(chosen: Subject, machine: Machine, model: Model) -> Fix
     return best
 
 
-def _general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
+def _iterate_general_facts(node: s.Algorithm) -> Iterator[tuple[s.Fact, ...]]:
     """Yield facts that exclude the smallest grids, which have no growth: axes are >= 2, then also quotients."""
     names = dict.fromkeys(name for axis in node.grid for name in sorted(s.names(axis.extent)))
     first = b.lower_bound_facts(names, 2)
@@ -160,7 +160,7 @@ def _derive_from_costs(algorithm: AlgorithmUnderFacts, facts: tuple[s.Fact, ...]
         cost = costs.metrics[name]
         if cost.lower is None or cost.upper is None:
             return make_unknown(f"the {name} of `{node.name}` is unknown: {cost.reason}")
-        (piece,) = growth_pieces(costs, cost, facts_of_sizes, scope_facts)
-        bounds[name] = bound_both_sides(piece)
+        (piece,) = build_growth_pieces(costs, cost, facts_of_sizes, scope_facts)
+        bounds[name] = require_both_bounds(piece)
     extents = tuple(axis.extent for axis in node.grid)
     return derive_fixed_memory(Formulas(bounds, extents, facts_of_sizes, tuple(map(format_fact, facts))), on)

@@ -15,14 +15,14 @@ from archline.analysis.cost import Cost, enclose_cost, enclose_count
 from archline.costs import rules
 from archline.costs.algorithms import AlgorithmUnderFacts, select_facts
 from archline.costs.derived import DerivedCosts
-from archline.costs.sizes import Given, Point, SizeNames, checked_point
-from archline.energy.caches import Settings, cache_at
+from archline.costs.sizes import Given, Point, SizeNames, check_point
+from archline.energy.caches import Settings, find_cache_at
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.in_sizes import InSizes
 from archline.energy.model import Model
 from archline.energy.models import find_model
 from archline.energy.quantities import PER_LEVEL
-from archline.energy.results import CacheUsed, Ends, EnergyFloor, Input, SymbolicMetric
+from archline.energy.results import CacheUsed, EnergyFloor, Input, SymbolicMetric, TextBounds
 from archline.energy.running import ExecutedRun, run_at_sizes
 from archline.energy.targets import FormulaTarget, is_formula, read_target
 from archline.execution.results import Cache
@@ -30,30 +30,30 @@ from archline.expr import build as b
 from archline.expr.build import ZERO
 from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import Formula
-from archline.growth.growths import Growth, is_number, reduced_sum
+from archline.growth.growths import Growth, is_integer_literal, reduce_sum_by_order
 from archline.growth.log_domain import Domain
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.metrics import METRICS, OF_CACHE, Derived, select_metrics
 from archline.language.parser import parse_facts
-from archline.language.source import Read, current_text, is_path, note_read, record_reads
+from archline.language.source import Read, is_path, note_read, read_current_text, record_reads
 from archline.language.substitution import find_processors
 from archline.records import field, record, replace
 
 INPUTS = select_metrics(lambda metric: metric.taken and metric.derived is not Derived.NEVER)
 """Metrics of an algorithm that are derived for models."""
-ON_GRID = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
+GRID_INPUTS = ("flops", "work", "span", "words", "messages", "node_words", "node_messages", "memory", "P", "nodes")
 """Those of an algorithm on a grid: of the longest path, the memory of one processor, the extents of the grid."""
-COUNTED = select_metrics(lambda metric: metric.taken and metric.executed)
-BY_KIND = select_metrics(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
+EXECUTED_METRICS = select_metrics(lambda metric: metric.taken and metric.executed)
+FLOPS_BY_KIND = select_metrics(lambda metric: metric.taken and not metric.executed and metric.counts is not None)
 """Flops by kind, which runs count too."""
-NOT_RUN = "all inputs derived; nothing executed"
-MAX_KNOWN = 16
+DERIVED_NOTE = "all inputs derived; nothing executed"
+MAX_CACHED = 16
 """The number of algorithms whose derived metrics are cached."""
-BY_HAND = "formulas typed by hand; nothing derived or executed"
+TYPED_FORMULAS_NOTE = "formulas typed by hand; nothing derived or executed"
 
 
-LINES = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d+)(?=\)))")
+LINE_MENTION = re.compile(r"(^line \d+(?=:))|((?<=\()(lines? [\d, ]+|assumed at line \d+)(?=\)))")
 
 
 @record
@@ -103,7 +103,9 @@ class AlgorithmSubject:
     def assumptions(self) -> tuple[str, ...]:
         """The assumptions of the costs; line numbers are followed by the name of the algorithm."""
         texts = self.report.assumptions
-        return tuple(LINES.sub(rf"\g<0> of `{self.name}`", text) if LINES.search(text) else text for text in texts)
+        return tuple(
+            LINE_MENTION.sub(rf"\g<0> of `{self.name}`", text) if LINE_MENTION.search(text) else text for text in texts
+        )
 
     @property
     def on_grid(self) -> bool:
@@ -115,7 +117,7 @@ class AlgorithmSubject:
         if not self.on_grid:
             return (*INPUTS, *PER_LEVEL)
         available = {*self.report.without_io.metrics, *self.report.extents}
-        return tuple(name for name in ON_GRID if name in available)
+        return tuple(name for name in GRID_INPUTS if name in available)
 
     @property
     def metrics(self) -> Collection[str]:
@@ -132,7 +134,7 @@ class AlgorithmSubject:
         return self.report.cost(metric)
 
     @property
-    def _needed(self) -> tuple[str, ...]:
+    def _required_names(self) -> tuple[str, ...]:
         """The names that must have a value: P too, if the grid is given by it."""
         names = self.report.names.for_a_run
         return (*names, "P") if self.takes_processors else names
@@ -144,7 +146,7 @@ class AlgorithmSubject:
 
     def processors(self, at: Given, option: str = "") -> Number:
         """Return the number of processors of a grid. Raises ArchlineError (AL401 to AL408) for wrong sizes."""
-        return enclose_cost(self.cost("P"), self.report.point_of_run(at, self._needed, option)).upper
+        return enclose_cost(self.cost("P"), self.report.point_of_run(at, self._required_names, option)).upper
 
     def basis(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         """Return the inputs at sizes: executed if asked for or if some cannot be derived, else derived.
@@ -154,7 +156,7 @@ class AlgorithmSubject:
         """
         if not settings.runs and settings.cache.policy == "optimal":
             derived_basis = self.derived(at, metrics, settings)
-            if not derived_basis.unknown.keys() & {*COUNTED, *BY_KIND, "P", "nodes"}:
+            if not derived_basis.unknown.keys() & {*EXECUTED_METRICS, *FLOPS_BY_KIND, "P", "nodes"}:
                 return derived_basis
         ran = self.run(at, settings)
         return self.executed(ran, metrics, settings)
@@ -168,15 +170,15 @@ class AlgorithmSubject:
 
     def _derive(self, at: Given, metrics: Collection[str], settings: Settings) -> Basis:
         report = self.report
-        point = report.point_of_run(at, self._needed, settings.option)
+        point = report.point_of_run(at, self._required_names, settings.option)
         if self.on_grid:
             values, unknown = self._derive_inputs(point, metrics, settings)
-            return Basis(point, values, None, NOT_RUN, unknown)
-        cache, chosen = cache_at(point, settings.cache, settings.chosen_cache)
+            return Basis(point, values, None, DERIVED_NOTE, unknown)
+        cache, chosen = find_cache_at(point, settings.cache, settings.chosen_cache)
         assert cache is not None
         values, unknown = self._derive_inputs({**point, "Z": cache.Z, "L": cache.L}, metrics, settings)
         used = CacheUsed(cache.Z, cache.L, cache.policy, chosen, settings.of_machine)
-        return Basis(_drop_cache(point), {**values, **_cache_inputs(cache, metrics)}, used, NOT_RUN, unknown)
+        return Basis(_drop_cache_words(point), {**values, **_cache_inputs(cache, metrics)}, used, DERIVED_NOTE, unknown)
 
     def _derive_inputs(
         self, point: Point, metrics: Collection[str], settings: Settings
@@ -212,8 +214,8 @@ class AlgorithmSubject:
         derived = ("P", "nodes") if settings.measured else metrics
         optimal = [name for name in derived if name not in OF_CACHE or cache is None or cache.policy == "optimal"]
         inputs, unknown = self._derive_inputs(point, optimal, settings)
-        counts = {name: getattr(ran.counts, name) for name in COUNTED}
-        counts |= {name: ran.counts.counted(METRICS[name]) for name in BY_KIND if name in metrics}
+        counts = {name: getattr(ran.counts, name) for name in EXECUTED_METRICS}
+        counts |= {name: ran.counts.counted(METRICS[name]) for name in FLOPS_BY_KIND if name in metrics}
         for level, (_, level_counts) in ran.levels.items():
             counts |= {f"{level}_io": level_counts.io, f"{level}_bytes": level_counts.bytes}
         for name in counts:
@@ -227,7 +229,7 @@ class AlgorithmSubject:
         if cache is None:
             return Basis(ran.at, inputs, None, data)
         used = CacheUsed(cache.Z, cache.L, cache.policy, ran.settings.chosen_cache, settings.of_machine)
-        return Basis(_drop_cache(ran.at), {**inputs, **_cache_inputs(cache, metrics)}, used, data)
+        return Basis(_drop_cache_words(ran.at), {**inputs, **_cache_inputs(cache, metrics)}, used, data)
 
     def in_sizes(self, *, everywhere: bool = False) -> InSizes:
         """Return forms and growths of the metrics: of a grid with several processors per axis, unless `everywhere`."""
@@ -277,13 +279,13 @@ class FormulaSubject:
             raise error(rules.OPTIONS_CLASH, f"`--procs {settings.procs}` contradicts the P given by `--at`")
         if settings.procs is not None and "P" in self.target.sizes and "P" not in at:
             held["P"] = (settings.procs, None)
-        point = checked_point({**at, **held}, self.names, option=settings.option)
+        point = check_point({**at, **held}, self.names, option=settings.option)
         amounts = self.target.amounts(point)
         cache = settings.cache
         used = CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
         inputs = {name: Input(amount, "declared") for name, amount in amounts.items()}
         read = {"Z", "L"} & held.keys()
-        return Basis(point, {**_cache_inputs(cache, metrics), **inputs}, used if read else None, BY_HAND)
+        return Basis(point, {**_cache_inputs(cache, metrics), **inputs}, used if read else None, TYPED_FORMULAS_NOTE)
 
     when: tuple[s.Fact, ...] = ()
     shorten = False
@@ -299,13 +301,13 @@ class FormulaSubject:
         if expr is None or any(isinstance(node, s.Unary) or getattr(node, "op", "") == "-" for node in s.nodes(expr)):
             # A difference may vanish, or be below 0, where its terms do not.
             return Growth(None, None)
-        simplest = ZERO if is_number(expr, 0) else reduced_sum(expr, Domain(())) or expr
+        simplest = ZERO if is_integer_literal(expr, 0) else reduce_sum_by_order(expr, Domain(())) or expr
         return Growth(simplest, simplest)
 
     def symbolic(self, metric: str) -> SymbolicMetric:
         expr = self.target.formulas.get(metric) or b.name(metric)
         text = Formula(expr)
-        return SymbolicMetric(metric, "declared", Ends(text, text), ends=(expr, expr))
+        return SymbolicMetric(metric, "declared", TextBounds(text, text), ends=(expr, expr))
 
 
 Subject: TypeAlias = AlgorithmSubject | FormulaSubject
@@ -324,7 +326,7 @@ def make_subject(target: str | AlgorithmUnderFacts, where: str | None = None) ->
     return _derive_once(named, select_facts(named, where))
 
 
-@lru_cache(maxsize=MAX_KNOWN)
+@lru_cache(maxsize=MAX_CACHED)
 def _derive_once(algorithm: AlgorithmUnderFacts, where: str | tuple[s.Fact, ...] | None) -> AlgorithmSubject:
     return AlgorithmSubject(algorithm.assuming(where))
 
@@ -335,11 +337,11 @@ _known: OrderedDict[object, tuple[Read, AlgorithmUnderFacts]] = OrderedDict()
 def _find_algorithm(target: str) -> AlgorithmUnderFacts:
     key = target, is_path(target.partition("::")[0]), os.getcwd()
     read, algorithm = _known.pop(key, ({}, None))
-    if algorithm is None or any(current_text(path) != text for path, text in read.items()):
+    if algorithm is None or any(read_current_text(path) != text for path, text in read.items()):
         with record_reads() as read:
             algorithm = AlgorithmUnderFacts.named(target)
     _known[key] = read, algorithm
-    if len(_known) > MAX_KNOWN:
+    if len(_known) > MAX_CACHED:
         _known.popitem(last=False)
     for path, text in read.items():
         note_read(path, text)
@@ -372,7 +374,7 @@ def choose_model(chosen: Subject, given: Model | None, usual: Model) -> Model:
     return usual
 
 
-def refuse_levels(model: Model, what: str) -> None:
+def require_one_cache(model: Model, what: str) -> None:
     """Raise ArchlineError (AL411) if a model uses the misses of several levels, and the command `what` those of one."""
     if model.levels:
         message = f"{what} uses the misses of one cache, but model `{model.name}` those of each level"
@@ -389,18 +391,18 @@ def _cache_inputs(cache: Cache, metrics: Collection[str]) -> dict[str, Input]:
     return {name: Input(Interval.of(value), "given") for name, value in words.items() if name in metrics}
 
 
-def _drop_cache(point: Mapping[str, Number]) -> dict[str, Number]:
+def _drop_cache_words(point: Mapping[str, Number]) -> dict[str, Number]:
     return {name: value for name, value in point.items() if name not in ("Z", "L")}
 
 
-def write_processors(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
+def list_processor_counts(names: Sequence[str], subjects: Sequence[Subject]) -> Iterator[tuple[str, str]]:
     """Yield the name of each algorithm on a grid, with its number of processors in sizes."""
     for name, candidate in zip(names, subjects, strict=True):
         if isinstance(candidate, AlgorithmSubject) and candidate.on_grid:
             yield name, candidate.report.write(candidate.cost("P").upper or NOTHING)
 
 
-def equate_processors(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
+def find_processor_fact(one: Subject, other: Subject) -> tuple[s.Fact, ...]:
     """Return the fact that P, a size of one target, is the number of processors of the other, a product of sizes."""
     for first, second in ((one, other), (other, one)):
         if takes_processors(first) and isinstance(second, AlgorithmSubject):
@@ -420,7 +422,7 @@ def add_facts(growths: Mapping[str, Growth], facts: tuple[s.Fact, ...]) -> dict[
     return {name: replace(growth, facts=(*growth.facts, *facts)) for name, growth in growths.items()}
 
 
-def add_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
+def add_common_processors(at: Given, subjects: Sequence[Subject], option: str) -> Given:
     """Return the sizes, and P if some target takes it and all grids without P have the same number of processors."""
     if "P" in at or not any(map(takes_processors, subjects)):
         return at

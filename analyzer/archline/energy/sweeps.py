@@ -12,13 +12,13 @@ from archline.energy.optimise.constraints import FormulaReader
 from archline.energy.optimise.problem import Constraint, Variable
 from archline.energy.quantities import QUANTITIES
 from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject
-from archline.energy.targets import SIZE
+from archline.energy.targets import SIZE_PREFIX
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Number
 from archline.expr.tree import Span
 from archline.expr.values import evaluate
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.parser import parse_expression
 from archline.language.printer import format_fact
 from archline.language.substitution import find_processors
@@ -115,7 +115,7 @@ def read_variables(
             raise error(rules.OPTIONS_CLASH, f"the range of `{name}` decreases from {low} to {high}")
         if name in sizes:
             is_integer = isinstance(chosen, AlgorithmSubject) or name in integer
-            yield Variable(name, f"{SIZE}{name}", is_integer, low, high)
+            yield Variable(name, f"{SIZE_PREFIX}{name}", is_integer, low, high)
         elif name in QUANTITIES:
             yield Variable(name, name, False, low, high)
         else:
@@ -125,7 +125,7 @@ def read_variables(
                 hint = f'write --over {axes}, and --where "P <= 64" for a range'
                 message = f"P follows from the axes of the grid: P = {format_fact(processors)}"
                 raise error(rules.OPTIONS_CLASH, message, hint=hint)
-            near = did_you_mean(name, [*sizes, *QUANTITIES])
+            near = suggest_closest(name, [*sizes, *QUANTITIES])
             message = f"`{chosen.name}` has no size `{name}`, and there is no quantity of that name"
             raise error(rules.UNKNOWN_SIZE, message, hint=near)
 
@@ -140,7 +140,7 @@ def _read_number(text: str) -> Fraction:
     return Fraction(value)
 
 
-def convert_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
+def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[Constraint]:
     """Yield the constraints of a fact about variables of an optimisation. Raises ArchlineError (AL411)."""
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
@@ -153,7 +153,7 @@ def convert_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> Iterator[
             pass
 
 
-def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
+def list_size_names(chosen: AlgorithmSubject) -> Iterator[str]:
     """Yield the names of an algorithm that may have values: sizes, indices, amounts, and Z and L or P."""
     names = chosen.names
     yield from (*names.sizes, *names.indices, *names.amounts)
@@ -163,7 +163,7 @@ def list_names(chosen: AlgorithmSubject) -> Iterator[str]:
         yield "P"
 
 
-def count_processors(chosen: AlgorithmSubject) -> s.Expr:
+def express_processors(chosen: AlgorithmSubject) -> s.Expr:
     """Return the number of processors of a grid in sizes, or as P."""
     product = find_processors(chosen.algorithm.node)
     return s.Name("P", span=b.DERIVED) if product is None else product

@@ -10,19 +10,19 @@ from archline.energy.formulas import bound_value, check_units, names_in
 from archline.energy.model import Model
 from archline.energy.models import find_model
 from archline.energy.quantities import METRICS
-from archline.energy.units import NUMBER
+from archline.energy.units import DIMENSIONLESS
 from archline.expr.intervals import EvaluationError, Interval, Number
 from archline.expr.text import format_expression
 from archline.expr.tree import Source, Span, substitute_names
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.language.parser import parse_settings
 from archline.records import field, record
 
 _TARGET = re.compile(r"(?:([\w. -]+?)\s*=\s*)?([a-z_]+(?:\+[a-z_]+)*):(?!:)\s*(.*=.*)", re.DOTALL)
-SIZE = "size "
+SIZE_PREFIX = "size "
 """The prefix of names of sizes, in formulas that contain names of quantities too."""
-SYMBOLS = ("P", "Z", "L")
+SIZE_SYMBOLS = ("P", "Z", "L")
 """Metrics that formulas may contain as sizes, and that are then known."""
 
 
@@ -74,14 +74,16 @@ def read_target(text: str) -> FormulaTarget:
         place = Span(Source("target", text), 1, span.column, 1, span.end_column)
         if metric not in METRICS:
             known_names = [*chosen.letters, *METRICS]
-            hint = did_you_mean(letter, known_names) or "metrics are " + ", ".join(f"`{name}`" for name in known_names)
+            hint = suggest_closest(letter, known_names) or "metrics are " + ", ".join(
+                f"`{name}`" for name in known_names
+            )
             raise error(rules.TARGET, f"model `{chosen.name}` does not take `{letter}`", span=place, hint=hint)
         if metric in formulas:
             raise error(rules.TARGET, f"the {metric} is given twice", span=place)
         # What is not a formula is refused here, even if no sizes are given later.
-        check_units(expr, NUMBER, dict.fromkeys(names_in(expr), NUMBER))
+        check_units(expr, DIMENSIONLESS, dict.fromkeys(names_in(expr), DIMENSIONLESS))
         formulas[metric] = expr
-    letters = {**dict(zip(SYMBOLS, SYMBOLS, strict=True)), **chosen.letters}
+    letters = {**dict(zip(SIZE_SYMBOLS, SIZE_SYMBOLS, strict=True)), **chosen.letters}
     formulas = _expand_metrics(formulas, letters)
     used = frozenset().union(*map(names_in, formulas.values()))
     for letter, metric in letters.items():

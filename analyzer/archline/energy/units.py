@@ -10,10 +10,10 @@ from archline.records import record
 
 # The reader accepts these prefixes, the formatter writes them; `u` stands for micro, so that output stays ASCII.
 _PREFIXES = {"f": -15, "p": -12, "n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15}
-_WRITTEN = {exponent: prefix for prefix, exponent in _PREFIXES.items()}
-_READ = {**_PREFIXES, "µ": -6, "μ": -6}
-BASES = ("J", "s", "B", "flop", "op", "word", "line", "message")
-_BINARY = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
+_WRITTEN_PREFIXES = {exponent: prefix for prefix, exponent in _PREFIXES.items()}
+_READ_PREFIXES = {**_PREFIXES, "µ": -6, "μ": -6}
+BASE_UNITS = ("J", "s", "B", "flop", "op", "word", "line", "message")
+_BINARY_UNITS = {"KiB": 1024, "MiB": 1024**2, "GiB": 1024**3, "TiB": 1024**4}
 
 
 @record(slots=True)
@@ -42,21 +42,21 @@ class Dimension:
         watt = powers.get("J") == 1 and powers.get("s") == -1
         if watt:
             del powers["J"], powers["s"]
-        above = ["W"] * watt + [_factor(base, power) for base, power in powers.items() if power > 0]
-        below = [_factor(base, -power) for base, power in powers.items() if power < 0]
+        above = ["W"] * watt + [_format_power(base, power) for base, power in powers.items() if power > 0]
+        below = [_format_power(base, -power) for base, power in powers.items() if power < 0]
         return "/".join(["*".join(above) or "1", *below])
 
 
-def _factor(base: str, power: Fraction) -> str:
+def _format_power(base: str, power: Fraction) -> str:
     return base if power == 1 else f"{base}^{power}"
 
 
-NUMBER = Dimension()
-_NAMED = {
-    **{base: Dimension.of({base: 1}) for base in BASES},
+DIMENSIONLESS = Dimension()
+_NAMED_UNITS = {
+    **{base: Dimension.of({base: 1}) for base in BASE_UNITS},
     "W": Dimension.of({"J": 1, "s": -1}),
     "Hz": Dimension.of({"s": -1}),
-    "1": NUMBER,
+    "1": DIMENSIONLESS,
 }
 
 
@@ -70,7 +70,7 @@ class Unit:
 
 def parse_unit(text: str) -> Unit | None:
     """Parse a unit such as `nJ`, `Gflop/s` or `pJ/word/s`; None if the text is not a unit."""
-    unit = Unit(Fraction(1), NUMBER)
+    unit = Unit(Fraction(1), DIMENSIONLESS)
     sign = 1
     for position, part in enumerate(re.split(r"\s*([*/])\s*", text.strip())):
         if position % 2:
@@ -91,13 +91,13 @@ def parse_dimension(text: str) -> Dimension:
 
 
 def _parse_single(text: str) -> Unit | None:
-    if text in _NAMED:
-        return Unit(Fraction(1), _NAMED[text])
-    if text in _BINARY:
-        return Unit(Fraction(_BINARY[text]), _NAMED["B"])
+    if text in _NAMED_UNITS:
+        return Unit(Fraction(1), _NAMED_UNITS[text])
+    if text in _BINARY_UNITS:
+        return Unit(Fraction(_BINARY_UNITS[text]), _NAMED_UNITS["B"])
     # No named unit is a prefix followed by another unit, so that there is one way to split a text.
-    if text[:1] in _READ and text[1:] in _NAMED and text[1:] != "1":
-        return Unit(Fraction(10) ** _READ[text[:1]], _NAMED[text[1:]])
+    if text[:1] in _READ_PREFIXES and text[1:] in _NAMED_UNITS and text[1:] != "1":
+        return Unit(Fraction(10) ** _READ_PREFIXES[text[:1]], _NAMED_UNITS[text[1:]])
     return None
 
 
@@ -117,14 +117,14 @@ def format_si(value: Fraction, unit: str, digits: int = 4) -> str:
         exponent += 1
         scaled //= 10
     group = 3 * (exponent // 3)
-    if group not in _WRITTEN:
+    if group not in _WRITTEN_PREFIXES:
         return f"{_place_point(scaled, digits, 1)}e{exponent:+d} {unit}".rstrip()
-    return f"{_place_point(scaled, digits, exponent - group + 1)} {_WRITTEN[group]}{unit}".rstrip()
+    return f"{_place_point(scaled, digits, exponent - group + 1)} {_WRITTEN_PREFIXES[group]}{unit}".rstrip()
 
 
 def format_binary(size: Fraction) -> str:
     """Format a size as `32 KiB` if that is an integer below 1024; else in bytes with SI prefixes."""
-    for name, factor in _BINARY.items():
+    for name, factor in _BINARY_UNITS.items():
         if size.denominator == 1 and size % factor == 0 and 0 < size < 1024 * factor:
             return f"{size // factor} {name}"
     return f"{size} B" if size.denominator == 1 and size < 10**6 else format_si(size, "B")

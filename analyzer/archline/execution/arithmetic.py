@@ -18,7 +18,7 @@ from archline.execution.slots import INT_LIMIT, NO_INT
 
 
 # Arithmetic on reals
-def nearest_real(value: float) -> float:
+def to_nearest_real(value: float) -> float:
     """Convert a number to the nearest float; an int that is too large becomes inf with its sign."""
     try:
         return float(value)
@@ -58,7 +58,7 @@ def _plain_power(a: float, b: float) -> float:
         return math.nan
 
 
-def _guarded_rounding(function: Callable[[float], int]) -> Callable[[float], float]:
+def _guard_rounding(function: Callable[[float], int]) -> Callable[[float], float]:
     return lambda x: float(function(x)) if math.isfinite(x) else x
 
 
@@ -70,7 +70,7 @@ _plain_sqrt = _guard_errors(math.sqrt, lambda x: math.nan)
 _plain_log2 = _guard_errors(math.log2, _log_limits)
 
 PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
-    "float": nearest_real,
+    "float": to_nearest_real,
     "divide": _plain_divide,
     "power": _plain_power,
     "real_sqrt": _plain_sqrt,
@@ -80,8 +80,8 @@ PLAIN_FUNCTIONS: dict[str, Callable[..., Any]] = {
     "real_log2": _plain_log2,
     "real_sin": _guard_errors(math.sin, lambda x: math.nan),
     "real_cos": _guard_errors(math.cos, lambda x: math.nan),
-    "real_floor": _guarded_rounding(math.floor),
-    "real_ceil": _guarded_rounding(math.ceil),
+    "real_floor": _guard_rounding(math.floor),
+    "real_ceil": _guard_rounding(math.ceil),
 }
 
 

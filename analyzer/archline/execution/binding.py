@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.arithmetic import nearest_real
+from archline.execution.arithmetic import to_nearest_real
 from archline.execution.placement import Placement, place_array
 from archline.execution.slots import INT_LIMIT
 from archline.language import syntax as s
-from archline.language.diagnostics import did_you_mean, error, format_count
+from archline.language.diagnostics import error, format_count, suggest_closest
 from archline.language.format_statements import format_parameter, format_type
 from archline.language.model import Module
 from archline.records import record
@@ -39,14 +39,14 @@ class BoundArguments:
     own_words: int = 0
     local: frozenset[str] = frozenset()
 
-    def loaded(self, rank: int | None = None) -> dict[str, NDArray[Any]]:
+    def select_arrays(self, rank: int | None = None) -> dict[str, NDArray[Any]]:
         """Return the arrays in the shared memory, or with a rank the local arrays of that processor."""
         if rank is None:
             return {name: array for name, array in self.arrays.items() if name not in self.local}
         return {name: self.arrays[name][rank] for name in self.local}
 
 
-def bind(
+def bind_arguments(
     module: Module, algorithm: s.Algorithm, arguments: Mapping[str, Any], symbols: frozenset[str], line: int
 ) -> BoundArguments:
     """Check arguments, and lay their arrays out in memory. Raises ArchlineError (AL512, AL513, AL520 to AL524)."""
@@ -97,7 +97,7 @@ def _check_names(module: Module, algorithm: s.Algorithm, arguments: Mapping[str,
         if name in sizes:
             hint = f"`{name}` is determined by the arrays"
         else:
-            hint = did_you_mean(str(name), [*parameters, *symbols]) or _describe_parameters(algorithm)
+            hint = suggest_closest(str(name), [*parameters, *symbols]) or _describe_parameters(algorithm)
         raise error(rules.UNKNOWN_ARGUMENT, f"`{algorithm.name}` has no parameter `{name}`", hint=hint)
     missing = [parameter for name, parameter in parameters.items() if name not in arguments]
     if missing:
@@ -130,7 +130,7 @@ def _convert_scalar(parameter: s.Parameter, value: Any) -> int | float:
             raise error(rules.BAD_SIZE, message, span=parameter.span)
         raise _make_type_error(parameter, what)
     if real:
-        return nearest_real(value)
+        return to_nearest_real(value)
     if abs(value) > INT_LIMIT:
         raise error(rules.BAD_SIZE, f"`{parameter.name}` is {value}, beyond 64 bits", span=parameter.span)
     return int(value)

@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.memory import available_bytes, refuse_excess
+from archline.execution.memory import available_bytes, require_free_memory
 from archline.execution.sparse_matrix import SparseMatrix
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import structural_key
+from archline.expr.tree import make_structural_key
 from archline.expr.values import evaluate_fact, evaluate_static
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.model import BoundBy, Module
 from archline.records import record
 
@@ -26,7 +26,7 @@ Arrays = dict[str, NDArray[Any]]
 
 
 @record(slots=True)
-class _Form:
+class _MatrixParameters:
     """The parameters that hold a sparse matrix: offsets, one or two arrays of indices, and the values."""
 
     name: str
@@ -40,7 +40,7 @@ def convert_matrix(
 ) -> tuple[Sizes, Arrays]:
     """Return the sizes that a matrix determines, and the arrays that hold it. Raises ArchlineError (AL527, AL524)."""
     del module
-    form = _find_form(algorithm)
+    form = _find_matrix_parameters(algorithm)
     if len(form.indices) == 2:
         return _convert_to_blocks(algorithm, form, matrix, block)
     ((index_name, index_type),) = form.indices
@@ -51,46 +51,50 @@ def convert_matrix(
     if form.values is not None:
         arrays[form.values] = values
     entries = [(form.offsets.count, count), (index_type.below, below), (form.offsets.into, matrix.nz)]
-    return _collect_sizes([*entries, *_list_longest(form, longest)]), arrays
+    return _collect_sizes([*entries, *_list_longest_size(form, longest)]), arrays
 
 
-def _find_form(algorithm: s.Algorithm) -> _Form:
+def _find_matrix_parameters(algorithm: s.Algorithm) -> _MatrixParameters:
     for parameter in algorithm.parameters:
         if not isinstance(parameter.type, s.OffsetsType):
             continue
-        entries = structural_key(parameter.type.into)
+        entries = make_structural_key(parameter.type.into)
         indices: list[tuple[str, s.IndexArrayType]] = []
         values = None
         for candidate in algorithm.parameters:
             match candidate.type:
-                case s.IndexArrayType(shape=(entry,)) as type_ if structural_key(entry) == entries:
+                case s.IndexArrayType(shape=(entry,)) as type_ if make_structural_key(entry) == entries:
                     indices.append((candidate.name, type_))
-                case s.ArrayType(element="real", shape=(entry,)) if structural_key(entry) == entries and values is None:
+                case s.ArrayType(element="real", shape=(entry,)) if (
+                    make_structural_key(entry) == entries and values is None
+                ):
                     values = candidate.name
                 case _:
                     pass
-        blocks = len(indices) == 2 and structural_key(indices[0][1].below) == structural_key(indices[1][1].below)
+        blocks = len(indices) == 2 and make_structural_key(indices[0][1].below) == make_structural_key(
+            indices[1][1].below
+        )
         if len(indices) == 1 or blocks:
-            return _Form(parameter.name, parameter.type, tuple(indices), values)
+            return _MatrixParameters(parameter.name, parameter.type, tuple(indices), values)
     message = (
         f"`{algorithm.name}` takes no sparse matrix: none is stored in its parameters by rows, by columns or in blocks"
     )
     raise error(rules.NOT_A_KERNEL, message, span=algorithm.name_span)
 
 
-def _is_by_rows(algorithm: s.Algorithm, form: _Form, index: s.IndexArrayType) -> bool:
+def _is_by_rows(algorithm: s.Algorithm, form: _MatrixParameters, index: s.IndexArrayType) -> bool:
     """Test whether segments are rows: if a result has an entry for each segment, and not for each index."""
-    count, below = structural_key(form.offsets.count), structural_key(index.below)
+    count, below = make_structural_key(form.offsets.count), make_structural_key(index.below)
     for parameter in algorithm.parameters:
         if parameter.mode != "in" and isinstance(parameter.type, s.ArrayType) and count != below:
-            extents = [structural_key(entry) for entry in parameter.type.shape]
+            extents = [make_structural_key(entry) for entry in parameter.type.shape]
             if (count in extents) != (below in extents):
                 return count in extents
     # For a square matrix the extents do not decide it; the name of the offsets may.
     return not form.name.lower().startswith("col")
 
 
-def _list_longest(form: _Form, longest: int) -> list[tuple[s.Expr, int]]:
+def _list_longest_size(form: _MatrixParameters, longest: int) -> list[tuple[s.Expr, int]]:
     return [] if form.offsets.longest is None else [(form.offsets.longest, longest)]
 
 
@@ -99,7 +103,7 @@ def _collect_sizes(entries: list[tuple[s.Expr, int]]) -> Sizes:
 
 
 def _convert_to_blocks(
-    algorithm: s.Algorithm, form: _Form, matrix: SparseMatrix, block: int | None
+    algorithm: s.Algorithm, form: _MatrixParameters, matrix: SparseMatrix, block: int | None
 ) -> tuple[Sizes, Arrays]:
     if block is None:
         below = format_expression(form.indices[0][1].below)
@@ -113,10 +117,14 @@ def _convert_to_blocks(
             entries = [(rows, blocks.block_rows), (cols, blocks.block_cols)]
         case count:
             blocks = matrix.blocks(block, square=True, zmorton=by_quadrants)
-            entries = [(_find_side(count), blocks.block_rows)]
+            entries = [(_find_blocks_per_side(count), blocks.block_rows)]
             if isinstance(count, s.Name):
                 entries = [(count, blocks.block_rows * blocks.block_cols)]
-    entries += [(form.indices[0][1].below, block), (form.offsets.into, matrix.nz), *_list_longest(form, blocks.longest)]
+    entries += [
+        (form.indices[0][1].below, block),
+        (form.offsets.into, matrix.nz),
+        *_list_longest_size(form, blocks.longest),
+    ]
     (first, _), (second, _) = form.indices
     if first.lower().startswith("col"):
         first, second = second, first
@@ -126,19 +134,19 @@ def _convert_to_blocks(
     return _collect_sizes(entries), arrays
 
 
-def _is_by_quadrants(algorithm: s.Algorithm, form: _Form) -> bool:
+def _is_by_quadrants(algorithm: s.Algorithm, form: _MatrixParameters) -> bool:
     """Test whether entries are in Z-Morton order: where the size of a block is a power of 2, as kernels halve it."""
-    side = structural_key(form.indices[0][1].below)
+    side = make_structural_key(form.indices[0][1].below)
     for fact in algorithm.where:
         match fact:
-            case s.IsPower(value=value, base=s.Integer(value=2)) if structural_key(value) == side:
+            case s.IsPower(value=value, base=s.Integer(value=2)) if make_structural_key(value) == side:
                 return True
             case _:
                 pass
     return False
 
 
-def _find_side(count: s.Expr) -> s.Expr:
+def _find_blocks_per_side(count: s.Expr) -> s.Expr:
     """Return nb of a number of blocks `nb^2` or `nb*nb`, and other expressions unchanged."""
     match count:
         case s.Binary(op="^", left=s.Name() as side, right=s.Integer(value=2)):
@@ -151,7 +159,7 @@ def _find_side(count: s.Expr) -> s.Expr:
 
 Arguments = dict[str, Any]
 
-_INT_BELOW = 10
+_INT_DATA_BOUND = 10
 
 
 def generate_arguments(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any], seed: int = 0) -> Arguments:
@@ -207,7 +215,7 @@ def check_sizes(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, Any]
     span = algorithm.name_span
     for name in sizes:
         if name not in names:
-            hint = did_you_mean(name, names) or (f"its sizes are {', '.join(names)}" if names else "it has no sizes")
+            hint = suggest_closest(name, names) or (f"its sizes are {', '.join(names)}" if names else "it has no sizes")
             raise error(rules.BAD_SIZE, f"`{algorithm.name}` has no size `{name}`", span=span, hint=hint)
     missing = [name for name in names if name not in sizes]
     if missing == ["P"]:
@@ -267,21 +275,21 @@ def _fill_arguments(
         if name in arrays:
             arguments[name] = arrays[name]
         elif parameter.local:
-            parts = [_value_for(parameter, point, source, name in exact, zero_results) for _ in range(point["P"])]
+            parts = [_generate_value(parameter, point, source, name in exact, zero_results) for _ in range(point["P"])]
             arguments[name] = np.stack(parts)
         else:
-            arguments[name] = _value_for(parameter, point, source, name in exact, zero_results)
+            arguments[name] = _generate_value(parameter, point, source, name in exact, zero_results)
     if algorithm.grid:
         arguments["P"] = point["P"]
     return arguments
 
 
-def _value_for(
+def _generate_value(
     parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool, zero_results: bool
 ) -> Any:
     if parameter.mode == "out" or (zero_results and parameter.mode == "inout"):
         return _make_zeros(parameter, point)
-    return _make_random(parameter, point, source, exact)
+    return _make_random_value(parameter, point, source, exact)
 
 
 def _evaluate_size(expr: s.Expr, point: Mapping[str, int]) -> int:
@@ -312,7 +320,7 @@ def _check_memory(algorithm: s.Algorithm, point: Mapping[str, int]) -> None:
                 words += _evaluate_size(count, point) + 1
             case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
                 pass
-    refuse_excess(3 * 8 * words, available_bytes())
+    require_free_memory(3 * 8 * words, available_bytes())
 
 
 def _make_zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any]:
@@ -321,7 +329,9 @@ def _make_zeros(parameter: s.Parameter, point: Mapping[str, int]) -> NDArray[Any
     return np.zeros(_evaluate_shape(parameter.type.shape, point), dtype)
 
 
-def _make_random(parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool) -> Any:
+def _make_random_value(
+    parameter: s.Parameter, point: Mapping[str, int], source: np.random.Generator, exact: bool
+) -> Any:
     match parameter.type:
         case s.SizeType() | s.IndexType():
             return point[parameter.name]
@@ -330,11 +340,11 @@ def _make_random(parameter: s.Parameter, point: Mapping[str, int], source: np.ra
         case s.OperatorType():
             return "+"
         case s.ScalarType():
-            return int(source.integers(_INT_BELOW))
+            return int(source.integers(_INT_DATA_BOUND))
         case s.ArrayType(element="real" | "any", shape=shape):
             return source.uniform(0.5, 1.5, _evaluate_shape(shape, point))
         case s.ArrayType(shape=shape):
-            return source.integers(_INT_BELOW, size=_evaluate_shape(shape, point))
+            return source.integers(_INT_DATA_BOUND, size=_evaluate_shape(shape, point))
         case s.IndexArrayType(shape=shape, below=below):
             return _make_indices(parameter, _evaluate_shape(shape, point), _evaluate_size(below, point), source)
         case s.OffsetsType(count=count, into=into, longest=longest):
@@ -369,11 +379,11 @@ def _make_offsets(
     gaps = np.zeros(count, np.int64)
     if exact and count:
         gaps[source.integers(count)] = limit
-    gaps += _spread_out(total - int(gaps.sum()), limit - gaps, source)
+    gaps += _split_at_random(total - int(gaps.sum()), limit - gaps, source)
     return np.concatenate(([0], np.cumsum(gaps))).astype(np.int64)
 
 
-def _spread_out(amount: int, room: NDArray[np.int64], source: np.random.Generator) -> NDArray[np.int64]:
+def _split_at_random(amount: int, room: NDArray[np.int64], source: np.random.Generator) -> NDArray[np.int64]:
     """Split `amount` in random parts, each at most its entry of `room`, which has at least `amount` in all."""
     if amount == 0:
         return np.zeros(len(room), np.int64)

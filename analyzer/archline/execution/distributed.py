@@ -16,7 +16,7 @@ from archline.execution import run_rules as rules
 from archline.execution.codegen.messages import map_calls
 from archline.execution.codegen.program import GeneratedProgram
 from archline.execution.data import make_processors_error
-from archline.execution.engine import Engine, find_engine
+from archline.execution.engine import Engine, get_engine
 from archline.execution.grid import Processor, ProcessorGroup
 from archline.execution.launch import (
     PLAIN_STEPS,
@@ -24,18 +24,18 @@ from archline.execution.launch import (
     Result,
     RunPlan,
     allow_deep_recursion,
-    block_costs,
     collect_sizes,
+    compute_block_costs,
     counts_of,
-    entry_arguments,
     fill_state,
     launch_attempts,
+    list_entry_arguments,
 )
 from archline.execution.memory import Memory, Room, compiled_memory, fetch_array, plain_memory
-from archline.execution.paths import FREE, METRICS, CriticalPath, Links, Prices
-from archline.execution.progress import in_large_stack
+from archline.execution.paths import METRICS, NO_PRICES, CriticalPath, Links, Prices
+from archline.execution.progress import run_in_large_stack
 from archline.execution.results import Run, RunCounts
-from archline.execution.simulated import Locations, Running, Stop, simulate
+from archline.execution.simulated import Locations, RunningProcessor, Stop, simulate
 from archline.execution.slots import PEAK, SITE_FULL
 from archline.execution.traced_paths import PathPiece, TracedPath, list_pieces
 from archline.expr.intervals import EvaluationError
@@ -45,7 +45,7 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.records import record, replace
 
-START_WORDS = 1 << 16
+INITIAL_WORDS = 1 << 16
 """The words of memory with which a processor of a compiled run starts."""
 
 
@@ -93,7 +93,7 @@ class PreparedGrid:
     shared: Memory
     written: NDArray[np.int64]
     readers: NDArray[np.int64]
-    running: tuple[Running, ...]
+    running: tuple[RunningProcessor, ...]
     links: Links
     places: Locations
 
@@ -107,7 +107,7 @@ def launch_on_grid(
 ) -> Run:
     """Run on a grid by `launch_attempts`; at first as plain Python with a limit of steps for each processor."""
     fuel = max(PLAIN_STEPS // math.prod(shape), 1000)
-    return launch_attempts(plan, compiled, attempt, Room(START_WORDS), fuel, steps)
+    return launch_attempts(plan, compiled, attempt, Room(INITIAL_WORDS), fuel, steps)
 
 
 def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | None, int | None], Run | Room | None]:
@@ -116,11 +116,11 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
     def attempt(plan: RunPlan, room: Room | None, fuel: int | None) -> Run | Room | None:
         ready = prepare_processors(plan, shape, room, fuel, range(math.prod(shape)))
         started = time.perf_counter()
-        stops = run_in_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
+        stops = run_with_large_stack(ready, lambda: simulate(ready.running, ready.links, ready.places))
         if stops:
             return plan_restart(stops, room)
         seconds = time.perf_counter() - started
-        processors = [collect_outcome(plan, running) for running in ready.running]
+        processors = [collect_processor_result(plan, running) for running in ready.running]
         paths, calls = [running.path for running in ready.running], map_calls(plan.algorithm)
         traced = () if plan.traced is None else list_pieces(paths, plan.traced, ready.places, calls)
         return make_grid_result(plan, ready, processors, bool((ready.readers == -2).any()), seconds, traced)
@@ -128,7 +128,7 @@ def make_simulated_attempt(shape: tuple[int, ...]) -> Callable[[RunPlan, Room | 
     return attempt
 
 
-def collect_outcome(plan: RunPlan, running: Running) -> ProcessorResult:
+def collect_processor_result(plan: RunPlan, running: RunningProcessor) -> ProcessorResult:
     """Return the result of a processor that has ended."""
     names = [parameter.name for parameter in plan.algorithm.parameters if parameter.local and parameter.mode != "in"]
     outputs = {name: fetch_array(plan.bound, name, running.memory) for name in names}
@@ -212,14 +212,14 @@ def prepare_processors(
     """Prepare the processors of ranks `here` with their memories. Raises ArchlineError (AL519) if these do not fit."""
     links = Links(_number_nodes(plan.algorithm, shape), _find_largest_message(plan))
     prices = _convert_prices(plan, links)
-    forms, values = entry_arguments(plan)
-    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
+    forms, values = list_entry_arguments(plan)
+    built = get_engine(plan.module, plan.algorithm, forms, plan.options)
     shared = _make_memory(plan, built, room, fuel, None)
     ranks = np.arange(math.prod(shape)).reshape(shape)
     written = np.zeros(plan.bound.words, np.int64)
     readers = np.full(plan.bound.words, -1, np.int64)
-    weights = _weigh_blocks(built.program, fill_state(plan, built, shared))
-    running: list[Running] = []
+    weights = _compute_block_weights(built.program, fill_state(plan, built, shared))
+    running: list[RunningProcessor] = []
     for rank in here:
         memory = _make_memory(plan, built, room, fuel, rank)
         amounts = fill_state(plan, built, memory)
@@ -230,7 +230,7 @@ def prepare_processors(
         task = [0] if plan.options.races else []
         program = built.call((memory.arrays, plan.bound.own_words, own_words, *task, group, *values))
         path = CriticalPath(prices) if plan.traced is None else TracedPath(prices, rank, plan.traced)
-        running.append(Running(processor, program, built.program, memory, amounts, weights, path))
+        running.append(RunningProcessor(processor, program, built.program, memory, amounts, weights, path))
     calls = map_calls(plan.algorithm)
     places = Locations(
         lambda site: built.program.site(site).span, lambda rank: _find_coordinates(rank, shape), plan.algorithm, calls
@@ -241,7 +241,7 @@ def prepare_processors(
 def _convert_prices(plan: RunPlan, links: Links) -> Prices:
     """Return the price of each metric on a critical path; cores share their node's link, so its price is multiplied."""
     if not plan.prices:
-        return FREE
+        return NO_PRICES
     cores = Fraction(len(links.nodes), len(set(links.nodes)))
     shared = [cores if name in ("words", "messages") else 1 for name in METRICS]
     return Prices.of([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
@@ -258,11 +258,11 @@ def _make_memory(plan: RunPlan, built: Engine, room: Room | None, fuel: int | No
     return compiled_memory(plan.algorithm, plan.bound, built.program, replace(room, words=words), rank)
 
 
-def run_in_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
+def run_with_large_stack(ready: PreparedGrid, work: Callable[[], Result]) -> Result:
     """Run `work` with a stack for deep recursion. Raises ArchlineError (AL519) if memory runs out."""
     with allow_deep_recursion():
         first = ready.running[0]
-        return in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
+        return run_in_large_stack(work, first.memory.state, recursive=bool(first.code.layout.measures))
 
 
 def plan_restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
@@ -289,7 +289,7 @@ def _number_nodes(algorithm: s.Algorithm, shape: tuple[int, ...]) -> tuple[int, 
     return tuple(int(node) for node in np.broadcast_to(numbers, shape).ravel())
 
 
-def _weigh_blocks(program: GeneratedProgram, amounts: Mapping[str, int]) -> NDArray[np.int64]:
+def _compute_block_weights(program: GeneratedProgram, amounts: Mapping[str, int]) -> NDArray[np.int64]:
     """Return the flops and the work of one execution of each block."""
-    rows = [block_costs(cost, amounts) for cost in program.tables.blocks]
+    rows = [compute_block_costs(cost, amounts) for cost in program.tables.blocks]
     return np.array(rows, np.int64).reshape(-1, 2)

@@ -11,10 +11,10 @@ from weakref import WeakKeyDictionary
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import GeneratedProgram, generate_program
 from archline.execution.codegen.writer import Options
-from archline.execution.externs import find_extern, guard_result, test_function
+from archline.execution.externs import convert_result, find_extern, make_placeholder_function
 from archline.execution.jit import jit
-from archline.execution.runtime import ON_GRID, make_namespace
-from archline.execution.slots import CALL, OTHER_SITE, SITE, VALUES
+from archline.execution.runtime import GRID_FUNCTIONS, make_namespace
+from archline.execution.slots import CALL, FIRST_VALUE, OTHER_SITE, SITE
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.language.model import Module
@@ -47,27 +47,27 @@ class Engine:
 _CACHE = WeakKeyDictionary()
 
 
-def find_engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
+def get_engine(module: Module, algorithm: s.Algorithm, forms: tuple[str, ...], options: Options) -> Engine:
     """Return the engine of an algorithm for arrays of given forms. Raises ArchlineError as `generate_program` does."""
     engines = _CACHE.setdefault(module, {})
     key = (algorithm, forms, options)
     result = engines.get(key)
     if result is None or any(find_extern(name) is not function for name, function in result.externs.items()):
-        result = _build(generate_program(module, algorithm, forms, options))
+        result = _build_engine(generate_program(module, algorithm, forms, options))
         engines[key] = result
     return result
 
 
-def _build(program: GeneratedProgram) -> Engine:
+def _build_engine(program: GeneratedProgram) -> Engine:
     names = make_namespace(program.options.compiled)
     externs: dict[str, Callable[..., Any] | None] = {}
     for name, extern in program.layout.used_externs.items():
         registered_function = externs[name] = find_extern(name)
-        function = registered_function or test_function(len(extern.parameters), extern.result)
+        function = registered_function or make_placeholder_function(len(extern.parameters), extern.result)
         if program.options.compiled:
             names[f"E_{name}"] = jit(function)
         else:
-            names[f"E_{name}"] = guard_result(name, function, extern.result)
+            names[f"E_{name}"] = convert_result(name, function, extern.result)
     kernels = [text for name, text in program.functions.items() if name not in program.generators]
     _define_functions(kernels, names)
     if program.options.compiled:
@@ -75,7 +75,7 @@ def _build(program: GeneratedProgram) -> Engine:
             # To detect races, code allocates a shadow for registers that parallel iterations share.
             names[name] = jit(names[name], allocates=program.options.races)
     # Processors of a grid are generators in plain Python; if kernels are compiled, they use the memory of these.
-    globals_ = names | (ON_GRID if program.options.compiled else {})
+    globals_ = names | (GRID_FUNCTIONS if program.options.compiled else {})
     _define_functions([program.functions[name] for name in program.generators], globals_)
     return Engine(program, globals_, externs)
 
@@ -84,15 +84,14 @@ def _define_functions(functions: list[str], names: dict[str, Any]) -> None:
     exec(compile("\n".join(functions), "<generated from a sketch>", "exec"), names)
 
 
-def report(program: GeneratedProgram, state: Any, processor: str = "") -> ArchlineError:
+def make_stop_error(program: GeneratedProgram, state: Any, processor: str = "") -> ArchlineError:
     """Return the error for a run that stopped, from the site and the values in its state; it names `processor`."""
     site = program.site(int(state[SITE]))
-    values = [int(state[VALUES + index]) for index in range(5)]
+    values = [int(state[FIRST_VALUE + index]) for index in range(5)]
     if site.rule is rules.RACE:
         second = program.site(int(state[OTHER_SITE]))
-        message = (
-            f"{site.message}, and {_describe_place(site.span.source, second.span)}{second.message} in a parallel strand"
-        )
+        other = f"{_describe_location(site.span.source, second.span)}{second.message}"
+        message = f"{site.message}, and {other} in a parallel strand"
         hint = "order the two by `sync`, give each strand its own elements, or make both updates `atomic`"
         return error(rules.RACE, message, span=site.span, hint=hint)
     text = site.variants[values[0]] if site.variants else site.message
@@ -104,5 +103,5 @@ def report(program: GeneratedProgram, state: Any, processor: str = "") -> Archli
     return error(site.rule, message, span=span, hint=site.hint)
 
 
-def _describe_place(source: Any, span: Any) -> str:
+def _describe_location(source: Any, span: Any) -> str:
     return f"on line {span.line} " if span.source is source else f"in {span} "

@@ -29,7 +29,7 @@ def find_extern(name: str) -> Callable[..., Any] | None:
     return _REGISTERED.get(name)
 
 
-def test_function(arity: int, result: str | None) -> Callable[..., Any]:
+def make_placeholder_function(arity: int, result: str | None) -> Callable[..., Any]:
     """Return the fixed smooth function of `arity` arguments: cos(x1 + 2 x2 + ...), in thousandths for an int."""
     names = ", ".join(f"x{k}" for k in range(1, arity + 1))
     phase = " + ".join(f"{k} * x{k}" for k in range(1, arity + 1)) or "0.0"
@@ -45,7 +45,7 @@ def _compute_cosine(x: float) -> float:
     return math.cos(x) if math.isfinite(x) else math.nan
 
 
-def guard_result(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
+def convert_result(name: str, function: Callable[..., Any], result: str | None) -> Callable[..., Any]:
     """Wrap a function so that its value has the extern's type; ints beyond 64 bits become NO_INT."""
 
     def call(*arguments: Any) -> Any:

@@ -41,7 +41,7 @@ def _numba_installed() -> bool:
     return find_spec("numba") is not None
 
 
-def compiled_available() -> bool:
+def are_kernels_compiled() -> bool:
     """Test whether kernels called now run compiled: numba is installed, and no `run_interpreted` is active."""
     return _numba_installed() and not _interpreted.get()
 
@@ -62,7 +62,7 @@ def jit(function: Function, *, allocates: bool = True) -> Function:
     Nothing is compiled until the first call with given argument types. The result is not cached on disk, as generated
     code has no file. `allocates` allows arrays to be created in it.
     """
-    return _compile(function, on_disk=False, allocates=allocates) if compiled_available() else function
+    return _compile(function, on_disk=False, allocates=allocates) if are_kernels_compiled() else function
 
 
 def kernel(function: Function) -> Function:
@@ -74,7 +74,7 @@ def kernel(function: Function) -> Function:
 
     @functools.wraps(function)
     def call(*arguments: Any) -> Any:
-        return (_compile(function, on_disk=True) if compiled_available() else function)(*arguments)
+        return (_compile(function, on_disk=True) if are_kernels_compiled() else function)(*arguments)
 
     return cast(Function, call)
 
@@ -88,7 +88,7 @@ def helper(function: Function) -> Function:
 @functools.cache
 def _compile(function: Function, *, on_disk: bool, allocates: bool = False) -> Function:
     numba = import_module("numba")
-    _register_bits()
+    _register_bit_functions()
     while _helpers:
         numba.extending.register_jitable(_helpers.pop())
     if on_disk:
@@ -110,7 +110,7 @@ def highest_bit(word: int) -> int:
 
 
 @functools.cache
-def _register_bits() -> None:
+def _register_bit_functions() -> None:
     """Register `popcount` and `highest_bit` with numba, which has no builtins for them, as single instructions."""
     extending = import_module("numba.extending")
     types = import_module("numba.core.types")
@@ -148,19 +148,19 @@ def _register_bits() -> None:
 
 def make_buffer(length: int, value: int, dtype: DTypeLike) -> Buffer:
     """Return a buffer of `length` elements, all `value`; `dtype` matters to compiled code only."""
-    if not compiled_available():
+    if not are_kernels_compiled():
         return [value] * length
     import numpy as np
 
     return cast(Buffer, np.full(length, value, dtype) if value else np.zeros(length, dtype))
 
 
-def buffer_of(array: NDArray[Any]) -> Buffer:
+def to_buffer(array: NDArray[Any]) -> Buffer:
     """Return a 1-D array as a buffer for kernels: itself if they are compiled, else its elements as a list."""
-    return cast(Buffer, array if compiled_available() else array.tolist())
+    return cast(Buffer, array if are_kernels_compiled() else array.tolist())
 
 
-def array_of(buffer: Buffer, dtype: type[Integer]) -> NDArray[Integer]:
+def to_array(buffer: Buffer, dtype: type[Integer]) -> NDArray[Integer]:
     """Return a buffer as a numpy array: itself if kernels are compiled, else a copy of the list."""
     import numpy as np
 

@@ -14,10 +14,10 @@ from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
 from archline.execution.cache import streamed
 from archline.execution.codegen.program import GeneratedProgram
-from archline.execution.codegen.scope import names_in
+from archline.execution.codegen.scope import list_names
 from archline.execution.codegen.writer import EXTERN, READS, WORK, WRITES, Options
-from archline.execution.engine import Engine, find_engine, report
-from archline.execution.jit import compiled_available
+from archline.execution.engine import Engine, get_engine, make_stop_error
+from archline.execution.jit import are_kernels_compiled
 from archline.execution.memory import (
     Memory,
     Room,
@@ -25,12 +25,13 @@ from archline.execution.memory import (
     compiled_memory,
     format_bytes,
     plain_memory,
-    refuse_excess,
+    require_free_memory,
 )
-from archline.execution.progress import in_large_stack, show_progress
+from archline.execution.progress import run_in_large_stack, show_progress
 from archline.execution.results import Cache, RunCounts
 from archline.execution.slots import (
     EVENTS,
+    FIRST_VALUE,
     LINE,
     MAX_DEPTH,
     MEM_DECLARED,
@@ -41,17 +42,16 @@ from archline.execution.slots import (
     SITE,
     SITE_FUEL,
     SITE_FULL,
-    SITE_WIDE,
+    SITE_RANGE,
     SPAN,
     TRACE,
-    VALUES,
 )
 from archline.execution.stops import StoppedError
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import CALL, DECLARED, METRICS, SET_APART, STEPS
+from archline.language.metrics import CALL, CONTROL_EVENTS, DECLARED, METRICS, SEPARATE_METRICS
 from archline.language.model import BoundBy, Module
 from archline.records import record, replace
 
@@ -115,7 +115,7 @@ def launch_attempts(
     that was too little, None if the fuel or the range of compiled ints was. Plain Python is tried first if `fuel` is
     given; `steps` limits a run that is not compiled at all.
     """
-    if compiled_available() and compiled is not False:
+    if are_kernels_compiled() and compiled is not False:
         if compiled is None and fuel is not None:
             outcome = attempt(plan, None, fuel)
             if outcome is not None and not isinstance(outcome, Room):
@@ -127,7 +127,7 @@ def launch_attempts(
             if isinstance(outcome, Room):
                 # A new room has eight times what was too little, so at least an eighth of it is used.
                 word = 8 + (4 * SHADOW if plan.options.races else 0)
-                refuse_excess(
+                require_free_memory(
                     outcome.words * word // 8 + 5 * outcome.tasks // 8 + 3 * outcome.events, available_bytes()
                 )
         if outcome is not None:
@@ -153,11 +153,11 @@ def allow_deep_recursion() -> Iterator[None]:
 
 def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
     """Run as plain Python; None if the fuel did not suffice."""
-    forms, values = entry_arguments(plan)
-    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
+    forms, values = list_entry_arguments(plan)
+    built = get_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = plain_memory(plan.algorithm, plan.bound, built.program, fuel)
     amounts = fill_state(plan, built, memory)
-    arguments = _call_arguments(plan, memory, values)
+    arguments = _prepare_call_arguments(plan, memory, values)
     started = time.perf_counter()
     try:
         with allow_deep_recursion(), show_progress(plan.algorithm.name, memory.state, plan.progress):
@@ -166,8 +166,8 @@ def _try_plain(plan: RunPlan, fuel: int | None) -> FinishedRun | None:
         if memory.state[SITE] == SITE_FUEL:
             return None
         if memory.state[SITE] == SITE_FULL:
-            raise _make_memory_error(int(memory.state[VALUES + 1])) from None
-        raise report(built.program, memory.state) from None
+            raise _make_memory_error(int(memory.state[FIRST_VALUE + 1])) from None
+        raise make_stop_error(built.program, memory.state) from None
     return FinishedRun(built.program, memory, value, amounts, time.perf_counter() - started, 0.0)
 
 
@@ -179,39 +179,39 @@ def _make_memory_error(words: int) -> Exception:
 
 def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
     """Run compiled. Return a larger room if that was too little, None if integers left the range of compiled code."""
-    forms, values = entry_arguments(plan)
-    built = find_engine(plan.module, plan.algorithm, forms, plan.options)
+    forms, values = list_entry_arguments(plan)
+    built = get_engine(plan.module, plan.algorithm, forms, plan.options)
     memory = compiled_memory(plan.algorithm, plan.bound, built.program, room)
     if built.program.options.streams and plan.cache is not None:
         memory = streamed.add_lru_state(memory, plan.cache)
     amounts = fill_state(plan, built, memory)
-    arguments = _call_arguments(plan, memory, values)
+    arguments = _prepare_call_arguments(plan, memory, values)
     if any(isinstance(value, int) and abs(value) >= 2**63 for value in arguments):
         return None
-    compile_seconds = _compile(built, arguments)
+    compile_seconds = _compile_engine(built, arguments)
     if compile_seconds is None:
         return None
     started = time.perf_counter()
     recursive = bool(built.program.layout.measures)
     try:
         with show_progress(plan.algorithm.name, memory.state, plan.progress):
-            value = in_large_stack(lambda: built.call(arguments), memory.state, recursive)
+            value = run_in_large_stack(lambda: built.call(arguments), memory.state, recursive)
     except StoppedError:
         state = memory.state
-        if state[SITE] == SITE_WIDE:
+        if state[SITE] == SITE_RANGE:
             return None
         if state[SITE] == SITE_FULL:
-            return room.larger(tasks=state[VALUES] == 1)
+            return room.larger(tasks=state[FIRST_VALUE] == 1)
         if state[SITE] == SITE_FUEL:
             raise error(rules.INTERRUPTED, "the run was interrupted") from None
-        raise report(built.program, state) from None
+        raise make_stop_error(built.program, state) from None
     if 3 * memory.state[EVENTS] > len(memory.arrays[MEM_EVENTS]):
         return replace(room, events=int(memory.state[EVENTS]))
-    _check_trace(memory)
+    _check_trace_fits(memory)
     return FinishedRun(built.program, memory, value, amounts, time.perf_counter() - started, compile_seconds)
 
 
-def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
+def _compile_engine(built: Engine, arguments: tuple[Any, ...]) -> float | None:
     """Return the seconds that compiling took; None if a registered extern cannot be compiled."""
     from numba.core.errors import NumbaError
 
@@ -223,7 +223,7 @@ def _compile(built: Engine, arguments: tuple[Any, ...]) -> float | None:
         raise
 
 
-def _check_trace(memory: Memory) -> None:
+def _check_trace_fits(memory: Memory) -> None:
     trace = memory.arrays[MEM_TRACE]
     count = int(memory.state[TRACE])
     if count > len(trace):
@@ -232,7 +232,7 @@ def _check_trace(memory: Memory) -> None:
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes, or run without a cache")
 
 
-def entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
+def list_entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
     """Return the forms of the entry's arrays and operators, and the arguments of its generated function."""
     forms: list[str] = []
     values: list[Any] = []
@@ -251,7 +251,7 @@ def entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
     return tuple(forms), values
 
 
-def _call_arguments(plan: RunPlan, memory: Memory, values: list[Any]) -> tuple[Any, ...]:
+def _prepare_call_arguments(plan: RunPlan, memory: Memory, values: list[Any]) -> tuple[Any, ...]:
     alive = sum(placement.elements for placement in plan.bound.placements.values())
     memory.state[PEAK] = alive
     task = [0] if plan.options.races else []
@@ -307,7 +307,7 @@ def _require_value(point: dict[str, Any], name: str) -> Any:
 
 
 def _evaluate_amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[str, Any]) -> int:
-    for name in names_in(amount):
+    for name in list_names(amount):
         _require_value(point, name)
     try:
         value = evaluate(amount, point)
@@ -319,7 +319,7 @@ def _evaluate_amount(extern: s.Extern, amount: s.Expr, metric: str, point: dict[
     return int(value)
 
 
-def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, int]:
+def compute_block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, int]:
     """Return the flops and the work of one execution of a block; `amounts` are the declared ones as in `fill_state`."""
     work = cost[WORK]
     flops = 0
@@ -328,14 +328,14 @@ def block_costs(cost: Counter[str], amounts: Mapping[str, int]) -> tuple[int, in
             owner = kind.removeprefix(f"{EXTERN} ")
             declared = {key.split(" ")[1]: amount for key, amount in amounts.items() if key.split(" ")[0] == owner}
             flops += times * declared.get("flops", 0)
-            work += times * sum(declared.get(metric, 0) for metric in ("work", *_WITHIN_WORK))
-        elif kind not in _NO_FLOPS:
+            work += times * sum(declared.get(metric, 0) for metric in ("work", *_METRICS_WITHIN_WORK))
+        elif kind not in _KINDS_WITHOUT_FLOPS:
             flops += times
     return flops, work
 
 
-_WITHIN_WORK = tuple(name for name, metric in METRICS.items() if "work" in metric.within)
-_NO_FLOPS = frozenset((WORK, READS, WRITES, *(step.kind for step in STEPS)))
+_METRICS_WITHIN_WORK = tuple(name for name, metric in METRICS.items() if "work" in metric.within)
+_KINDS_WITHOUT_FLOPS = frozenset((WORK, READS, WRITES, *(step.kind for step in CONTROL_EVENTS)))
 
 
 def counts_of(finished: FinishedRun) -> RunCounts:
@@ -348,11 +348,11 @@ def counts_of(finished: FinishedRun) -> RunCounts:
             totals[kind] += amount * times
     # The outermost call counts as one unit of work.
     work = totals.pop(WORK, 0) + 1
-    steps = {step.kind: totals.pop(step.kind, 0) for step in STEPS}
+    steps = {step.kind: totals.pop(step.kind, 0) for step in CONTROL_EVENTS}
     steps[CALL.kind] += 1
     reads, writes = totals.pop(READS, 0), totals.pop(WRITES, 0)
-    declared = dict.fromkeys(SET_APART, 0.0)
-    for index, metric in enumerate(SET_APART):
+    declared = dict.fromkeys(SEPARATE_METRICS, 0.0)
+    for index, metric in enumerate(SEPARATE_METRICS):
         declared[metric] += float(finished.memory.arrays[MEM_DECLARED][index])
     for name in program.layout.used_externs:
         calls = totals.pop(f"{EXTERN} {name}", 0)

@@ -21,21 +21,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import matrix_rules as rules
-from archline.execution.sparse_matrix import Integers, Reals, SparseMatrix, refuse_beyond_memory
-from archline.language.diagnostics import Rule, did_you_mean, error
+from archline.execution.sparse_matrix import Integers, Reals, SparseMatrix, require_memory
+from archline.language.diagnostics import Rule, error, suggest_closest
 from archline.records import record
 
 Progress = Callable[[int, int], None]
 
 _PIECE = 4 * 1024 * 1024
-_LONGEST_LINE = 64 * 1024
+_MAX_LINE_BYTES = 64 * 1024
 MAX_HEADER = 4 * 1024 * 1024
 # Peak memory for an entry of a coordinate file: three words, which are read, sorted and copied.
-_BYTES_AN_ENTRY = 96
+_BYTES_PER_ENTRY = 96
 _INDEX = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _INTEGER = re.compile(r"[+-]?\d{1,18}", re.ASCII)
 _REAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_NONFINITE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
+_NONFINITE_VALUE = re.compile(r"[+-]?(nan|inf|infinity)", re.ASCII | re.IGNORECASE)
 _FORMATS = ("coordinate", "array")
 _FIELDS = ("real", "integer", "pattern", "complex")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric", "hermitian")
@@ -50,9 +50,9 @@ def read_matrix(path: str | os.PathLike[str], progress: Progress | None = None) 
 
     Raises ArchlineError (AL420 to AL433) with the line if there is one.
     """
-    reader = _Reader(str(path), progress)
+    reader = _MatrixReader(str(path), progress)
     try:
-        with _open(Path(path), reader.fail) as stream:
+        with _open_regular_file(Path(path), reader.fail) as stream:
             return reader.read(stream)
     except (EOFError, gzip.BadGzipFile, zlib.error) as problem:
         reason = "it ends early" if isinstance(problem, EOFError) else str(problem)
@@ -64,7 +64,7 @@ def read_matrix(path: str | os.PathLike[str], progress: Progress | None = None) 
         raise error(rules.UNREADABLE_MATRIX, message, path=str(path)) from None
 
 
-def _open(path: Path, fail: Callable[..., NoReturn]) -> BinaryIO:
+def _open_regular_file(path: Path, fail: Callable[..., NoReturn]) -> BinaryIO:
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -110,7 +110,7 @@ class _Header:
         return np.int64 if self.field == "integer" else np.float64
 
 
-class _Reader:
+class _MatrixReader:
     """The state of reading one file: the path and the line, for errors."""
 
     def __init__(self, path: str, progress: Progress | None) -> None:
@@ -122,7 +122,7 @@ class _Reader:
         raise error(rule, message, path=self.path, line=line, hint=hint)
 
     def read(self, stream: BinaryIO) -> SparseMatrix:
-        header = self.sizes(stream, *self.banner(stream))
+        header = self.sizes(stream, *self.read_banner(stream))
         pieces = self.entries(stream, header)
         rows, cols, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         if header.dense:
@@ -141,14 +141,14 @@ class _Reader:
             self.fail(rules.NOT_FINITE, "duplicate entries add up beyond the range of a 64-bit real")
         return matrix
 
-    def text_line(self, stream: BinaryIO) -> str | None:
+    def read_line(self, stream: BinaryIO) -> str | None:
         """Return the next line, or None at the end of the file."""
-        data = stream.readline(_LONGEST_LINE)
+        data = stream.readline(_MAX_LINE_BYTES)
         if not data:
             return None
         self.line += 1
-        if len(data) == _LONGEST_LINE and not data.endswith(b"\n"):
-            self.fail(rules.WRONG_ENTRY, f"the line is longer than {_LONGEST_LINE} bytes", line=self.line)
+        if len(data) == _MAX_LINE_BYTES and not data.endswith(b"\n"):
+            self.fail(rules.WRONG_ENTRY, f"the line is longer than {_MAX_LINE_BYTES} bytes", line=self.line)
         return self.decode(data, self.line)
 
     def decode(self, data: bytes, line: int) -> str:
@@ -158,8 +158,8 @@ class _Reader:
             line += data.count(b"\n", 0, problem.start)
             self.fail(rules.NOT_TEXT, f"byte 0x{data[problem.start]:02x} is not UTF-8 text", line=line)
 
-    def banner(self, stream: BinaryIO) -> tuple[str, str, str]:
-        text = self.text_line(stream)
+    def read_banner(self, stream: BinaryIO) -> tuple[str, str, str]:
+        text = self.read_line(stream)
         if text is None:
             self.fail(rules.EMPTY_MATRIX_FILE, "the file is empty")
         words = text.removeprefix("\ufeff").lower().split()
@@ -169,7 +169,7 @@ class _Reader:
         for word, allowed in zip(words[2:], (_FORMATS, _FIELDS, _SYMMETRIES), strict=True):
             if word not in allowed:
                 names = ", ".join(f"`{name}`" for name in allowed)
-                hint = did_you_mean(word, allowed) or f"it must be one of {names}"
+                hint = suggest_closest(word, allowed) or f"it must be one of {names}"
                 self.fail(rules.WRONG_BANNER, f"unknown word `{word[:40]}` in the first line", line=1, hint=hint)
         kind, field, symmetry = words[2:]
         if field == "complex" or symmetry == "hermitian":
@@ -182,7 +182,7 @@ class _Reader:
 
     def sizes(self, stream: BinaryIO, kind: str, field: str, symmetry: str) -> _Header:
         length = 0
-        while (text := self.text_line(stream)) is not None:
+        while (text := self.read_line(stream)) is not None:
             length += len(text)
             if text.strip() and not text.startswith("%"):
                 break
@@ -208,7 +208,7 @@ class _Reader:
         entries = rest[0] if rest else n * m
         stored = entries if symmetry == "general" else 2 * entries
         what = f"a matrix of {n} x {m} with {stored} entries"
-        refuse_beyond_memory(_BYTES_AN_ENTRY * stored + 16 * (n + m), what, path=self.path)
+        require_memory(_BYTES_PER_ENTRY * stored + 16 * (n + m), what, path=self.path)
         return _Header(kind == "array", field, symmetry, n, m, entries)
 
     def entries(self, stream: BinaryIO, header: _Header) -> list[tuple[Integers, Integers, Reals]]:
@@ -216,11 +216,11 @@ class _Reader:
         pieces = [(none, none, np.zeros(0))]
         left = header.entries
         while data := stream.read(_PIECE):
-            tail = stream.readline(_LONGEST_LINE)
-            if len(tail) == _LONGEST_LINE and not tail.endswith(b"\n"):
+            tail = stream.readline(_MAX_LINE_BYTES)
+            if len(tail) == _MAX_LINE_BYTES and not tail.endswith(b"\n"):
                 line = self.line + data.count(b"\n") + 1
-                self.fail(rules.WRONG_ENTRY, f"the line is longer than {_LONGEST_LINE} bytes", line=line)
-            piece = self.piece(header, data + tail, left)
+                self.fail(rules.WRONG_ENTRY, f"the line is longer than {_MAX_LINE_BYTES} bytes", line=line)
+            piece = self.parse_piece(header, data + tail, left)
             # A few compressed bytes can expand to endless blank lines.
             if not len(piece[2]) and len(data) == _PIECE:
                 self.fail(rules.WRONG_ENTRY, "4 MiB without an entry", line=self.line)
@@ -234,9 +234,9 @@ class _Reader:
             self.fail(rules.TOO_FEW_ENTRIES, message, line=self.line, hint=hint)
         return pieces
 
-    def piece(self, header: _Header, data: bytes, left: int) -> tuple[Integers, Integers, Reals]:
+    def parse_piece(self, header: _Header, data: bytes, left: int) -> tuple[Integers, Integers, Reals]:
         text = self.decode(data, self.line + 1)
-        arrays = _parse(header, text, left)
+        arrays = _parse_by_numpy(header, text, left)
         if arrays is None:
             arrays = self.parse_by_line(header, text, left)
         self.line += data.count(b"\n") + (not data.endswith(b"\n"))
@@ -283,7 +283,7 @@ class _Reader:
                 message = f"the value `{_shorten_word(word)}` is not an integer of at most 18 digits"
                 self.fail(rules.WRONG_ENTRY, message, line=line)
             return float(int(word))
-        if not _NONFINITE.fullmatch(word) and not _REAL.fullmatch(word):
+        if not _NONFINITE_VALUE.fullmatch(word) and not _REAL.fullmatch(word):
             hint = "exponents are written with e" if "d" in word.lower() else None
             self.fail(rules.WRONG_ENTRY, f"the value `{_shorten_word(word)}` is not a number", line=line, hint=hint)
         value = float(word)
@@ -303,7 +303,7 @@ def _shorten_word(word: str) -> str:
     return shown + ("..." if len(word) > 40 else "")
 
 
-def _parse(header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals] | None:
+def _parse_by_numpy(header: _Header, text: str, left: int) -> tuple[Integers, Integers, Reals] | None:
     """Parse and check a piece as arrays by numpy; None for any mistake."""
     if not text.strip():
         none = np.zeros(0, dtype=np.int64)
@@ -327,12 +327,12 @@ def _parse(header: _Header, text: str, left: int) -> tuple[Integers, Integers, R
         return none, none, values
     rows: Integers = table["row"] - 1
     cols: Integers = table["col"] - 1
-    if not _in_range(header, rows, cols):
+    if not _has_valid_indices(header, rows, cols):
         return None
     return rows, cols, values
 
 
-def _in_range(header: _Header, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> bool:
+def _has_valid_indices(header: _Header, rows: NDArray[np.int64], cols: NDArray[np.int64]) -> bool:
     if rows.min() < 0 or cols.min() < 0 or rows.max() >= header.n or cols.max() >= header.m:
         return False
     match header.symmetry:

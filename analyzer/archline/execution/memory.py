@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 from archline.execution import run_rules as rules
 from archline.execution.binding import BoundArguments
 from archline.execution.codegen.program import GeneratedProgram
-from archline.execution.placement import load_words, store_words
+from archline.execution.placement import read_array, write_array
 from archline.execution.races import SERIAL
 from archline.execution.slots import CAPACITY, FUEL, MEM_INTS, MEM_REALS, NO_INT, SHADOW, UNSET_REAL
 from archline.execution.sparse_matrix import available_memory
 from archline.language import syntax as s
 from archline.language.diagnostics import error
-from archline.language.metrics import SET_APART
-from archline.numbers import short
+from archline.language.metrics import SEPARATE_METRICS
+from archline.numbers import format_short
 from archline.records import record
 
 
@@ -35,14 +35,14 @@ def format_bytes(count: int) -> str:
         if amount < 1000:
             return f"{float(amount):.3g} {unit}"
         amount /= 1000
-    return f"{float(amount):.3g} TB" if amount < 10**6 else f"{short(amount)} TB"
+    return f"{float(amount):.3g} TB" if amount < 10**6 else f"{format_short(amount)} TB"
 
 
 _PLAIN_WORD_BYTES = 64
-_ENDLESS = 2**62
+_UNLIMITED_FUEL = 2**62
 _START = 1 << 20
 # Trace entries, of up to twice the words, fit 32 bits up to this.
-MAX_NARROW = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 @record(eq=False, slots=True)
@@ -75,14 +75,14 @@ def plain_memory(
     free = available_bytes()
     size = bound.words if rank is None else bound.own_words
     shadow_factor = SHADOW + 1 if program.options.races else 1
-    refuse_excess(size * _PLAIN_WORD_BYTES * shadow_factor, free)
+    require_free_memory(size * _PLAIN_WORD_BYTES * shadow_factor, free)
     words: list[Any] = [None] * size
     state = [0] * (program.layout.first_counter + len(program.tables.blocks))
-    state[FUEL] = _ENDLESS if fuel is None else fuel
+    state[FUEL] = _UNLIMITED_FUEL if fuel is None else fuel
     state[CAPACITY] = free // (_PLAIN_WORD_BYTES * shadow_factor)
     shadow = [0] * (SHADOW * size) if program.options.races else None
-    _load(algorithm, bound, words, words, rank)
-    arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(SET_APART))
+    _load_arguments(algorithm, bound, words, words, rank)
+    arrays: tuple[Any, ...] = (words, words, state, [], [], [0], [SERIAL], shadow, [0.0] * len(SEPARATE_METRICS))
     return Memory(arrays, state)
 
 
@@ -93,13 +93,13 @@ def compiled_memory(
     free = available_bytes()
     options = program.options
     size = bound.words if rank is None else bound.own_words
-    refuse_excess(8 * size + (4 * SHADOW * size if options.races else 0), free)
-    ints = _make_untouched(room.words, np.int64, free)
+    require_free_memory(8 * size + (4 * SHADOW * size if options.races else 0), free)
+    ints = _make_empty(room.words, np.int64, free)
     reals = ints.view(np.float64)
     # Padding is never read; words that are not loaded below are unset.
     state = np.zeros(program.layout.first_counter + len(program.tables.blocks), np.int64)
-    state[FUEL] = _ENDLESS
-    wide = 2 * room.words > MAX_NARROW
+    state[FUEL] = _UNLIMITED_FUEL
+    wide = 2 * room.words > MAX_INT32
     trace = (
         _allocate_largest(free // 2, np.int64 if wide else np.int32)
         if options.trace and not options.lru
@@ -109,20 +109,20 @@ def compiled_memory(
     tasks = room.tasks if options.races else 1
     parents, bags = np.zeros(tasks, np.int32), np.zeros(tasks, np.uint8)
     shadow = _make_zeros(SHADOW * room.words if options.races else 0, np.int32, free)
-    _load(algorithm, bound, reals, ints, rank)
-    arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(SET_APART)))
+    _load_arguments(algorithm, bound, reals, ints, rank)
+    arrays = (reals, ints, state, trace, events, parents, bags, shadow, np.zeros(len(SEPARATE_METRICS)))
     return Memory(arrays, state)
 
 
-def refuse_excess(needed: int, free: int) -> None:
+def require_free_memory(needed: int, free: int) -> None:
     """Refuse a run that needs more bytes than are free. Raises ArchlineError (AL519)."""
     if needed > free:
         message = f"the run needs about {format_bytes(needed)} of memory, but only {format_bytes(free)} is free"
         raise error(rules.NO_MEMORY, message, hint="choose smaller sizes")
 
 
-def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, rank: int | None) -> None:
-    arrays = bound.loaded(rank)
+def _load_arguments(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, rank: int | None) -> None:
+    arrays = bound.select_arrays(rank)
     for parameter in algorithm.parameters:
         array = arrays.get(parameter.name)
         if array is None:
@@ -130,7 +130,7 @@ def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, 
         placement = bound.placements[parameter.name]
         real = array.dtype == np.float64
         if parameter.mode != "out":
-            load_words(reals if real else ints, placement, array)
+            write_array(reals if real else ints, placement, array)
         elif not isinstance(ints, list):
             ints[placement.base : placement.base + placement.words] = UNSET_REAL if real else NO_INT
 
@@ -138,10 +138,10 @@ def _load(algorithm: s.Algorithm, bound: BoundArguments, reals: Any, ints: Any, 
 def fetch_array(bound: BoundArguments, name: str, memory: Memory) -> NDArray[Any]:
     """Return the array of a parameter after a run."""
     real = bound.arrays[name].dtype == np.float64
-    return store_words(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
+    return read_array(memory.arrays[MEM_REALS if real else MEM_INTS], bound.placements[name], real)
 
 
-def _make_untouched(length: int, dtype: Any, free: int) -> Any:
+def _make_empty(length: int, dtype: Any, free: int) -> Any:
     return _allocate_or_refuse(lambda: np.empty(length, dtype), length * np.dtype(dtype).itemsize, free)
 
 
@@ -153,7 +153,7 @@ def _allocate_or_refuse(make: Callable[[], Any], size: int, free: int) -> Any:
     try:
         return make()
     except MemoryError:
-        refuse_excess(max(size, free + 1), free)
+        require_free_memory(max(size, free + 1), free)
         raise
 
 

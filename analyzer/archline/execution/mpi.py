@@ -23,13 +23,13 @@ from archline.execution import run_rules as rules
 from archline.execution.distributed import (
     PreparedGrid,
     ProcessorResult,
-    collect_outcome,
+    collect_processor_result,
     make_grid_result,
     plan_restart,
     prepare_processors,
-    run_in_stack,
+    run_with_large_stack,
 )
-from archline.execution.engine import report
+from archline.execution.engine import make_stop_error
 from archline.execution.grid import Step, Tag, Words, fetch_words, put_words
 from archline.execution.launch import RunPlan
 from archline.execution.memory import Room
@@ -37,7 +37,7 @@ from archline.execution.results import Run
 from archline.execution.simulated import (
     Letter,
     Origin,
-    Running,
+    RunningProcessor,
     Stop,
     begin_step,
     end_step,
@@ -50,7 +50,7 @@ from archline.execution.stops import StoppedError
 from archline.language.diagnostics import ArchlineError, error, format_count
 from archline.records import record
 
-SHORTEST, LONGEST = 1e-5, 2e-3
+MIN_POLL_SECONDS, MAX_POLL_SECONDS = 1e-5, 2e-3
 """Seconds between two polls for a message: at first, and at most after many in vain."""
 
 
@@ -82,7 +82,7 @@ Key = tuple[int, Tag | int | str]
 
 
 @dataclass(eq=False)
-class Mail:
+class Mailbox:
     """Sends and receives the messages of this process, in all of its runs.
 
     Attempts, and the meetings in each, have the same numbers on all ranks. `called` are the meetings to which another
@@ -113,7 +113,7 @@ class Mail:
         self.meeting = 1
         self.arrived = {key: letters for key, letters in self.arrived.items() if key[0][0] >= self.attempt}
 
-    def post(self, tag: Tag, receiver: int, letter: Letter) -> None:
+    def send_letter(self, tag: Tag, receiver: int, letter: Letter) -> None:
         """Send a letter without waiting; one to this rank itself counts as arrived."""
         key = (self.attempt, tag)
         if receiver == self.rank:
@@ -151,15 +151,15 @@ class Mail:
 
     def wait(self, ready: Callable[[], Any], seconds: float = float("inf")) -> Any:
         """Poll until `ready()` is not None, and return its value; None after `seconds`."""
-        delay, since = SHORTEST, time.monotonic()
+        delay, since = MIN_POLL_SECONDS, time.monotonic()
         while (result := ready()) is None:
             if self.take():
-                delay = SHORTEST
+                delay = MIN_POLL_SECONDS
                 continue
             if time.monotonic() - since > seconds:
                 return None
             time.sleep(delay)
-            delay = min(1.5 * delay, LONGEST)
+            delay = min(1.5 * delay, MAX_POLL_SECONDS)
         return result
 
     def find(self, key: Key, sender: int) -> Any:
@@ -172,7 +172,7 @@ class Mail:
             del self.arrived[key, sender]
         return thing
 
-    def await_all(self, key: Key, own: Any) -> list[Any]:
+    def gather(self, key: Key, own: Any) -> list[Any]:
         """Wait for what all other ranks share under a key; return it by rank, with `own` for this rank."""
         return [own if rank == self.rank else self.wait(partial(self.find, key, rank)) for rank in range(self.size)]
 
@@ -193,7 +193,7 @@ class Mail:
         self.meeting += 1
         status = Status(state, self.sent, self.taken, tuple(unused))
         self.share(key, status)
-        statuses: list[Status] = self.await_all(key, status)
+        statuses: list[Status] = self.gather(key, status)
         restarts = any(isinstance(shared.state, int) for shared in statuses)
         settled = sum(shared.sent for shared in statuses) == sum(shared.taken for shared in statuses)
         return statuses if restarts or settled else None
@@ -209,14 +209,14 @@ def make_sendable(problem: Exception) -> Exception:
 
 
 @cache
-def open_mail() -> Mail:
+def open_mailbox() -> Mailbox:
     """Return the mail of this process; starts MPI. Raises ArchlineError (AL536) without MPI."""
     try:
         from mpi4py import MPI
     except (ImportError, RuntimeError) as problem:
         hint = "pip install 'archline[mpi]'"
         raise error(rules.NO_MPI, f"the engine `mpi` needs the extra mpi: {problem}", hint=hint) from None
-    return Mail(MPI, MPI.COMM_WORLD.Dup())
+    return Mailbox(MPI, MPI.COMM_WORLD.Dup())
 
 
 # Runs
@@ -243,7 +243,7 @@ def make_rank_attempt(
     After `timeout` seconds of waiting a rank calls a meeting, to see whether all wait. Raises ArchlineError (AL536,
     AL537) without MPI, or if the numbers of ranks and processors differ.
     """
-    here = open_mail()
+    here = open_mailbox()
     count = int(np.prod(shape))
     if here.size != count:
         message = f"the grid has {format_count(count, 'processor')}, but MPI has {format_count(here.size, 'rank')}"
@@ -255,7 +255,7 @@ def make_rank_attempt(
         outcome: EndedProcessor | Stop
         try:
             ready = prepare_processors(plan, shape, room, fuel, (here.rank,))
-            outcome = _run(ready, here, plan, timeout)
+            outcome = _run_processor(ready, here, plan, timeout)
         except _MetError as met:
             return _resolve_failure(met.statuses, ready, room)
         except Exception as problem:
@@ -271,22 +271,24 @@ def make_rank_attempt(
     return attempt
 
 
-def _run(ready: PreparedGrid, here: Mail, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
+def _run_processor(ready: PreparedGrid, here: Mailbox, plan: RunPlan, timeout: float) -> EndedProcessor | Stop:
     """Run the processor of this rank until it ends or stops. Raises _MetError if a meeting ends the run."""
     running = ready.running[0]
     started = time.perf_counter()
     try:
-        run_in_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
+        run_with_large_stack(ready, lambda: _advance_processor(running, ready, here, timeout))
     except (StoppedError, ArchlineError) as problem:
         return find_stop(running, problem, ready.places)
     written = np.flatnonzero(ready.written)
     words = fetch_words(ready.shared.arrays[MEM_INTS], written.tolist())
     read = np.flatnonzero(ready.readers != -1)
     seconds = time.perf_counter() - started
-    return EndedProcessor(collect_outcome(plan, running), read, written, ready.written[written], words, seconds)
+    return EndedProcessor(
+        collect_processor_result(plan, running), read, written, ready.written[written], words, seconds
+    )
 
 
-def _advance_processor(running: Running, ready: PreparedGrid, here: Mail, timeout: float) -> None:
+def _advance_processor(running: RunningProcessor, ready: PreparedGrid, here: Mailbox, timeout: float) -> None:
     """Advance the processor from step to step until it ends."""
     answer: Words | None = None
     while True:
@@ -297,12 +299,12 @@ def _advance_processor(running: Running, ready: PreparedGrid, here: Mail, timeou
             return
         letter, sent = begin_step(running, step, ready.links)
         if letter is not None and step.to is not None:
-            here.post(step.tag, step.to, letter)
+            here.send_letter(step.tag, step.to, letter)
         received = None if step.source is None else _await_letter(step, step.source, here, timeout)
         answer = end_step(running, step, received, sent, ready.links, ready.places)
 
 
-def _await_letter(step: Step, source: int, here: Mail, timeout: float) -> Letter:
+def _await_letter(step: Step, source: int, here: Mailbox, timeout: float) -> Letter:
     """Wait for the letter that a step receives, and return it. Raises _MetError if a meeting ends the run."""
     key = (here.attempt, step.tag)
 
@@ -332,7 +334,7 @@ def _resolve_failure(statuses: Sequence[Status], ready: PreparedGrid | None, roo
     raise make_lost_error(*min(unused), ready.places)
 
 
-def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, here: Mail) -> Run:
+def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, here: Mailbox) -> Run:
     """Send the outcome to rank 0, which merges those of all ranks and sends the result to all; return that."""
     ends, key = (here.attempt, "ended"), (here.attempt, "result")
     result: Run | Exception
@@ -341,7 +343,7 @@ def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, h
         result = here.wait(partial(here.find, key, 0))
     else:
         try:
-            result = _merge_ranks(here.await_all(ends, outcome), ready, plan)
+            result = _merge_ranks(here.gather(ends, outcome), ready, plan)
         except Exception as problem:
             result = make_sendable(problem)
         here.share(key, result)
@@ -361,7 +363,7 @@ def _merge_ranks(ranks: Sequence[EndedProcessor], ready: PreparedGrid, plan: Run
         twice = written[ended_rank.written]
         if twice.any():
             state = defaultdict(int, {SITE: int(ended_rank.sites[twice][0])})
-            raise report(ready.running[0].code, state, ready.places.named(rank))
+            raise make_stop_error(ready.running[0].code, state, ready.places.named(rank))
         written[ended_rank.written] = True
         reads[ended_rank.read] += 1
         put_words(ready.shared.arrays[MEM_INTS], ended_rank.written.tolist(), ended_rank.words)

@@ -22,14 +22,16 @@ from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.model import Module
 
-RANK = "import sys, archline.language.loader; from archline.execution.run import run_rank; run_rank(sys.argv[1])"
+RANK_PROGRAM = (
+    "import sys, archline.language.loader; from archline.execution.run import run_rank; run_rank(sys.argv[1])"
+)
 """The program of a rank: all rules of the language are loaded before a module that names some is read."""
-JOB, OUTCOME = "job", "outcome"
-MAX_SHOWN = 12
+JOB_FILE, OUTCOME_FILE = "job", "outcome"
+MAX_SHOWN_LINES = 12
 """The number of last lines printed by ranks that an error shows."""
 
 
-def find_rank() -> int | None:
+def read_rank() -> int | None:
     """Return the rank of this process, None if it was not started under MPI."""
     rank = os.environ.get("PMI_RANK")
     return None if rank is None else int(rank)
@@ -43,12 +45,12 @@ def run_on_ranks(
     Raises ArchlineError as a run does; also without MPI (AL536), if the function of an extern cannot be sent to other
     processes (AL538), or if the ranks end without a result (AL539).
     """
-    starter = _find_starter()
+    starter = _find_mpiexec()
     externs = {name: function for name in module.externs if (function := find_extern(name)) is not None}
-    job = (module, algorithm, dict(arguments), dict(options), _check_sendable(externs))
+    job = (module, algorithm, dict(arguments), dict(options), _require_sendable(externs))
     with tempfile.TemporaryDirectory(prefix="archline") as folder:
-        Path(folder, JOB).write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
-        command = [str(starter), "-n", str(count), sys.executable, "-c", RANK, folder]
+        Path(folder, JOB_FILE).write_bytes(pickle.dumps(job, pickle.HIGHEST_PROTOCOL))
+        command = [str(starter), "-n", str(count), sys.executable, "-c", RANK_PROGRAM, folder]
         paths = os.pathsep.join(path or os.getcwd() for path in sys.path)
         done = subprocess.run(
             command,
@@ -59,9 +61,9 @@ def run_on_ranks(
             errors="replace",
             check=False,
         )
-        outcome = Path(folder, OUTCOME)
+        outcome = Path(folder, OUTCOME_FILE)
         if not outcome.exists():
-            last = "\n".join(done.stderr.splitlines()[-MAX_SHOWN:]) or "they printed nothing"
+            last = "\n".join(done.stderr.splitlines()[-MAX_SHOWN_LINES:]) or "they printed nothing"
             raise error(rules.RANK_LOST, f"the ranks ended without a result (exit code {done.returncode}): {last}")
         sys.stderr.write(done.stderr)
         result = pickle.loads(outcome.read_bytes())
@@ -71,7 +73,7 @@ def run_on_ranks(
     return result
 
 
-def _find_starter() -> Path:
+def _find_mpiexec() -> Path:
     starter = Path(sys.executable).with_name("mpiexec")
     present = {"mpi4py": importlib.util.find_spec("mpi4py") is not None, "mpiexec": starter.exists()}
     missing = [name for name, there in present.items() if not there]
@@ -82,7 +84,7 @@ def _find_starter() -> Path:
     return starter
 
 
-def _check_sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
+def _require_sendable(externs: dict[str, Callable[..., Any]]) -> dict[str, Callable[..., Any]]:
     """Return the functions, if other processes can import them by name. Raises ArchlineError (AL538)."""
     for name, function in externs.items():
         try:

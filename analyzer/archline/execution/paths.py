@@ -39,7 +39,7 @@ class Prices:
         return Fraction(sum(map(int.__mul__, self.ticks, values)), self.scale)
 
 
-FREE = Prices()
+NO_PRICES = Prices()
 
 
 @record(slots=True)
@@ -68,7 +68,7 @@ class CriticalPath:
     `values` has the longest path in each of METRICS, then the time of the slowest path; `own` has the amounts.
     """
 
-    prices: Prices = FREE
+    prices: Prices = NO_PRICES
     values: list[int] = field(default_factory=lambda: [0] * (len(METRICS) + 1))
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
@@ -97,4 +97,4 @@ class CriticalPath:
             self.values[-1] += self.prices.ticks[place] * amount
 
 
-NOTHING: Values = (0, 0, 0, 0)
+NO_AMOUNTS: Values = (0, 0, 0, 0)

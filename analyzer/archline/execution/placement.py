@@ -12,7 +12,7 @@ from archline.execution.runtime import enclosing_square
 from archline.execution.slots import NO_INT
 from archline.records import record
 
-MORTON = (0, 0, 1, 0, 0, 1)
+MORTON_STRIDES = (0, 0, 1, 0, 0, 1)
 """The strides of a whole matrix in Z-Morton order, in the form of `list_addresses`."""
 
 
@@ -43,13 +43,13 @@ class Placement:
     def atoms(self) -> tuple[int, ...]:
         """Return the arguments that stand for the array in calls of generated functions."""
         if self.strides is None:
-            return (self.base, *self.shape, *MORTON)
+            return (self.base, *self.shape, *MORTON_STRIDES)
         strided = [stride for dimension, stride in enumerate(self.strides) if dimension != self.unit]
         return (self.base, *self.shape, *strided)
 
     def addresses(self) -> NDArray[np.int64]:
         """Return the address of every element, in the array's shape."""
-        strides = MORTON if self.strides is None else self.strides
+        strides = MORTON_STRIDES if self.strides is None else self.strides
         return list_addresses(self.base, self.shape, strides).reshape(self.shape)
 
 
@@ -101,7 +101,7 @@ def _round_to_lines(words: int, line: int) -> int:
     return -(-words // line) * line
 
 
-def load_words(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
+def write_array(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
     """Copy an array into memory: a list, or the numpy array of the element's type."""
     if isinstance(memory, list):
         addresses = placement.addresses().ravel().tolist()
@@ -110,10 +110,10 @@ def load_words(memory: Any, placement: Placement, array: NDArray[Any]) -> None:
     elif placement.strides is None:
         memory[placement.addresses()] = array
     else:
-        _make_window(memory, placement)[...] = array
+        _make_strided_view(memory, placement)[...] = array
 
 
-def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
+def read_array(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
     """Copy an array out of memory; an element left unset is nan, or -2^63 in an int array."""
     if isinstance(memory, list):
         missing = float("nan") if real else NO_INT
@@ -123,13 +123,13 @@ def store_words(memory: Any, placement: Placement, real: bool) -> NDArray[Any]:
     if placement.strides is None:
         result: NDArray[Any] = memory[placement.addresses()]
     else:
-        result = _make_window(memory, placement).copy()
+        result = _make_strided_view(memory, placement).copy()
     if real:
         result[np.isnan(result)] = np.nan
     return result
 
 
-def _make_window(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
+def _make_strided_view(memory: NDArray[Any], placement: Placement) -> NDArray[Any]:
     """Return the array as a strided view of the memory."""
     assert placement.strides is not None
     part = memory[placement.base : placement.base + placement.words]

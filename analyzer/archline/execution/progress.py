@@ -52,7 +52,7 @@ def _watch_steps(name: str, state: Any, done: threading.Event) -> None:
         sys.stderr.write("\n")
 
 
-def in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
+def run_in_large_stack(work: Callable[[], Result], state: Any, recursive: bool) -> Result:
     """Run work in a thread with a stack for recursion. An interrupt sets the fuel in `state` to stop it, and waits."""
     outcome: list[Result] = []
     failure: list[BaseException] = []

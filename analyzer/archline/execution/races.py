@@ -92,7 +92,7 @@ def into_serial(mem: Any, bag: int, task: int) -> int:
 
 
 @helper
-def report_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
+def check_race(state: Words, shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
     """Stop the run at `site` if the access in an entry of the shadow is parallel to the running task."""
     accessor = shadow[entry]
     if accessor > 0 and accessor != task + 1 and bags[find_root(parents, accessor - 1)] == PARALLEL:
@@ -101,7 +101,7 @@ def report_race(state: Words, shadow: Words, parents: Words, bags: Words, entry:
 
 
 @helper
-def remember_access(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
+def record_access(shadow: Words, parents: Words, bags: Words, entry: int, task: int, site: int) -> None:
     """Set an entry of the shadow to the running task, unless the task in it is parallel to that."""
     accessor = shadow[entry]
     if accessor != task + 1 and (accessor == 0 or bags[find_root(parents, accessor - 1)] == SERIAL):
@@ -113,18 +113,18 @@ def remember_access(shadow: Words, parents: Words, bags: Words, entry: int, task
 def race_read(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Stop the run if a read by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
-    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
-    report_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
-    remember_access(shadow, parents, bags, entry + READER, task, site)
+    check_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    check_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
+    record_access(shadow, parents, bags, entry + READER, task, site)
 
 
 @helper
 def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Stop the run if a write by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
-    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
-    report_race(state, shadow, parents, bags, entry + READER, task, site)
-    report_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
+    check_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    check_race(state, shadow, parents, bags, entry + READER, task, site)
+    check_race(state, shadow, parents, bags, entry + ATOMIC, task, site)
     shadow[entry + WRITER] = task + 1
     shadow[entry + WRITER + 1] = site
 
@@ -133,6 +133,6 @@ def race_write(state: Words, shadow: Words, parents: Words, bags: Words, address
 def race_atomic(state: Words, shadow: Words, parents: Words, bags: Words, address: int, task: int, site: int) -> None:
     """Stop the run if an atomic update by the running task is a race, else record it in the shadow."""
     entry = SHADOW * address
-    report_race(state, shadow, parents, bags, entry + WRITER, task, site)
-    report_race(state, shadow, parents, bags, entry + READER, task, site)
-    remember_access(shadow, parents, bags, entry + ATOMIC, task, site)
+    check_race(state, shadow, parents, bags, entry + WRITER, task, site)
+    check_race(state, shadow, parents, bags, entry + READER, task, site)
+    record_access(shadow, parents, bags, entry + ATOMIC, task, site)

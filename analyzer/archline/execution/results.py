@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.language.metrics import WORD, Composition, Event, MetricDefinition
+from archline.language.metrics import BYTES_PER_WORD, Composition, Event, MetricDefinition
 from archline.records import field, record, replace
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class RunCounts:
     time: tuple[Fraction, Fraction] | None = None
 
     def with_cache(self, io: int, writebacks: int, line: int) -> RunCounts:
-        return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * WORD)
+        return replace(self, io=io, writebacks=writebacks, bytes=(io + writebacks) * line * BYTES_PER_WORD)
 
     @property
     def words(self) -> int | None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
-from archline.execution.binding import bind
+from archline.execution.binding import bind_arguments
 from archline.execution.cache import StrandLog, lru, optimal, streamed
 from archline.execution.codegen.scope import list_cost_symbols
 from archline.execution.codegen.writer import Options
@@ -25,7 +25,7 @@ from archline.execution.externs import register_extern
 from archline.execution.launch import FinishedRun, RunPlan, collect_sizes, counts_of, launch_run
 from archline.execution.memory import fetch_array
 from archline.execution.mpi import make_rank_attempt, make_sendable
-from archline.execution.mpiexec import JOB, OUTCOME, find_rank, run_on_ranks
+from archline.execution.mpiexec import JOB_FILE, OUTCOME_FILE, read_rank, run_on_ranks
 from archline.execution.results import TIMEOUT, Cache, Run, Trace
 from archline.execution.slots import EVENTS, MEM_EVENTS, MEM_TRACE, TRACE
 from archline.language import syntax as s
@@ -33,7 +33,7 @@ from archline.language.call_graph import has_parallelism
 from archline.language.diagnostics import ArchlineError, Diagnostic, error
 from archline.language.model import Module
 
-MACHINE = frozenset(("P", "Z", "L", "K"))
+MACHINE_SYMBOLS = frozenset(("P", "Z", "L", "K"))
 
 
 def execute(
@@ -76,8 +76,8 @@ def execute(
     """
     line = _check_cache(cache, line)
     _check_engine(algorithm, engine)
-    symbols = frozenset(list_cost_symbols(module.externs.values())) | MACHINE
-    bound = bind(module, algorithm, arguments, symbols, line)
+    symbols = frozenset(list_cost_symbols(module.externs.values())) | MACHINE_SYMBOLS
+    bound = bind_arguments(module, algorithm, arguments, symbols, line)
     tracing = trace or events or cache is not None
     racing = races and has_parallelism(module, algorithm)
     streams = cache is not None and cache.policy == "lru" and not (trace or events)
@@ -95,21 +95,21 @@ def execute(
             hint="run an algorithm that its processors call with a cache",
         )
     shape = find_grid_shape(algorithm, collect_sizes(plan), bound.symbols.get("P"))
-    _check_local(plan, math.prod(shape))
+    _check_local_arrays(plan, math.prod(shape))
     if engine == "simulated":
         return launch_on_grid(plan, shape, compiled, make_simulated_attempt(shape), steps)
-    if find_rank() is not None:
+    if read_rank() is not None:
         return launch_on_grid(plan, shape, compiled, make_rank_attempt(shape, timeout))
     rank_options = {"line": line, "races": races, "compiled": compiled, "timeout": timeout, "prices": prices}
     return run_on_ranks(math.prod(shape), module, algorithm, arguments, rank_options)
 
 
-MAX_TRIED = 1_000_000
+MAX_TRIAL_STEPS = 1_000_000
 """The number of steps after which a trial run stops: a loop may have 2^31 iterations before an error."""
 
 
 def try_run(
-    module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIED
+    module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int], steps: int = MAX_TRIAL_STEPS
 ) -> Run | Diagnostic | None:
     """Run as plain Python on generated data; return the result, or the error that stopped it.
 
@@ -147,7 +147,7 @@ def _check_path(algorithm: s.Algorithm, engine: str, path: str | None) -> None:
         raise error(rules.ENGINE, message, hint="its costs are the same as on ranks of MPI: leave out `engine`")
 
 
-def _check_local(plan: RunPlan, processors: int) -> None:
+def _check_local_arrays(plan: RunPlan, processors: int) -> None:
     for parameter in plan.algorithm.parameters:
         if parameter.local and len(plan.bound.arrays[parameter.name]) != processors:
             parts = len(plan.bound.arrays[parameter.name])
@@ -171,7 +171,7 @@ def _check_cache(cache: Cache | None, line: int) -> int:
 
 def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
     streams = finished.program.options.streams
-    traced = _trace(finished, plan.line) if plan.options.trace and not streams else None
+    traced = _decode_trace(finished, plan.line) if plan.options.trace and not streams else None
     written = [parameter for parameter in plan.algorithm.parameters if parameter.mode != "in"]
     counts = counts_of(finished)
     cache_seconds = 0.0
@@ -198,7 +198,7 @@ def _make_result(plan: RunPlan, finished: FinishedRun, keep_trace: bool) -> Run:
     )
 
 
-def _trace(finished: FinishedRun, line: int) -> Trace:
+def _decode_trace(finished: FinishedRun, line: int) -> Trace:
     entries = finished.memory.arrays[MEM_TRACE]
     count = len(entries) if isinstance(entries, list) else int(finished.memory.state[TRACE])
     packed: NDArray[Any] = np.asarray(entries[:count], None if len(entries) else np.int64)
@@ -220,7 +220,7 @@ def _make_log(finished: FinishedRun, plan: RunPlan) -> StrandLog:
 def run_rank(folder: str) -> None:
     """Run one rank from the job in a folder; rank 0 writes the outcome to it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB).read_bytes())
+    module, algorithm, arguments, options, externs = pickle.loads(Path(folder, JOB_FILE).read_bytes())
     for name, function in externs.items():
         register_extern(name, function)
     outcome: Run | Exception
@@ -228,5 +228,5 @@ def run_rank(folder: str) -> None:
         outcome = execute(module, algorithm, arguments, engine="mpi", **options)
     except Exception as problem:
         outcome = make_sendable(problem)
-    if find_rank() in (0, None):
-        Path(folder, OUTCOME).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))
+    if read_rank() in (0, None):
+        Path(folder, OUTCOME_FILE).write_bytes(pickle.dumps(outcome, pickle.HIGHEST_PROTOCOL))

@@ -74,14 +74,14 @@ def compiled_floor_sqrt(value: int) -> int:
     return root
 
 
-def plain_sqrt(value: int) -> int:
+def plain_exact_sqrt(value: int) -> int:
     """Return the square root of a square number; -1 for other numbers."""
     root = math.isqrt(value) if value >= 0 else 0
     return root if root * root == value else -1
 
 
 @helper
-def compiled_sqrt(value: int) -> int:
+def compiled_exact_sqrt(value: int) -> int:
     """Return the square root of a square number in 64 bits; -1 for other numbers."""
     if value < 0:
         return -1
@@ -217,7 +217,7 @@ def compiled_event(mem: Any, kind: int, position: int, value: int) -> None:
     state[EVENTS] += 1
 
 
-SHARED: tuple[Callable[..., Any], ...] = (
+SHARED_FUNCTIONS: tuple[Callable[..., Any], ...] = (
     fail,
     ceil_log2,
     spread,
@@ -246,7 +246,7 @@ SHARED: tuple[Callable[..., Any], ...] = (
 
 _PLAIN_FUNCTIONS = {
     **arithmetic.PLAIN_FUNCTIONS,
-    "exact_sqrt": plain_sqrt,
+    "exact_sqrt": plain_exact_sqrt,
     "floor_sqrt": math.isqrt,
     "allocate": plain_allocate,
     "event": plain_event,
@@ -255,7 +255,7 @@ _PLAIN_FUNCTIONS = {
 }
 _COMPILED_FUNCTIONS = {
     **arithmetic.COMPILED_FUNCTIONS,
-    "exact_sqrt": compiled_sqrt,
+    "exact_sqrt": compiled_exact_sqrt,
     "floor_sqrt": compiled_floor_sqrt,
     "allocate": compiled_allocate,
     "event": compiled_event,
@@ -264,13 +264,13 @@ _COMPILED_FUNCTIONS = {
 }
 
 
-ON_GRID: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN_FUNCTIONS, "allocate": grid_allocate}
+GRID_FUNCTIONS: dict[str, Callable[..., Any]] = {**arithmetic.PLAIN_FUNCTIONS, "allocate": grid_allocate}
 """Functions that processors of a grid, which are plain Python, call instead of compiled ones."""
 
 
 def make_namespace(compiled: bool) -> dict[str, Any]:
     """Return the global names of generated code."""
-    names: dict[str, Any] = {function.__name__: function for function in SHARED}
+    names: dict[str, Any] = {function.__name__: function for function in SHARED_FUNCTIONS}
     names["StoppedError"] = StoppedError
     names["infinity"] = math.inf
     names["int64"] = np.int64

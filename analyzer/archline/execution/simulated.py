@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 
 from archline.execution import run_rules as rules
 from archline.execution.codegen.program import GeneratedProgram
-from archline.execution.engine import report
+from archline.execution.engine import make_stop_error
 from archline.execution.grid import Processor, Step, Tag, Words
 from archline.execution.memory import Memory
-from archline.execution.paths import NO_BUFFER, NOTHING, CriticalPath, Links, Values
+from archline.execution.paths import NO_AMOUNTS, NO_BUFFER, CriticalPath, Links, Values
 from archline.execution.slots import FIRST_SITE, SITE, SITE_FULL
 from archline.execution.stops import StoppedError
 from archline.expr.tree import Span
@@ -40,7 +40,7 @@ MAX_LISTED = 4
 
 
 @dataclass(eq=False)
-class Running:
+class RunningProcessor:
     """A processor that runs: its program, memory, critical path, and at the end its return value.
 
     `amounts` are the declared costs as of `launch.fill_state`, `weights` the flops and the work of an execution of each
@@ -60,7 +60,7 @@ class Running:
     def rank(self) -> int:
         return self.processor.rank
 
-    def spent(self) -> Values:
+    def update_path(self) -> Values:
         """Add the computation since the last step to the critical path, and return its values."""
         first = self.code.layout.first_counter
         counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
@@ -71,7 +71,7 @@ class Running:
         """Record the value that the program returned."""
         self.value = value
         self.path.reach(0, None, None, None)
-        self.spent()
+        self.update_path()
 
 
 @record(slots=True)
@@ -111,23 +111,23 @@ class Locations:
         return error(rule, message + where, span=shown, hint=hint)
 
 
-def begin_step(running: Running, step: Step, links: Links) -> tuple[Letter | None, Values]:
+def begin_step(running: RunningProcessor, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """Return the letter that a step sends (None: none), and its amounts in the metrics of `paths.METRICS`."""
     running.path.reach(step.site, step.called, step.to, step.source)
-    values = running.spent()
+    values = running.update_path()
     if step.to is None:
-        return None, NOTHING
+        return None, NO_AMOUNTS
     words = NO_BUFFER if step.payload is None else len(step.payload)
     origin = step.site, -1 if step.called is None else step.called, step.tag[1]
     return (step.payload, values, origin), links.share(running.rank, step.to, words)
 
 
 def end_step(
-    running: Running, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
+    running: RunningProcessor, step: Step, letter: Letter | None, sent: Values, links: Links, places: Locations
 ) -> Words | None:
     """Return the words that a step received. Raises ArchlineError (AL532) if the buffer has another size."""
     if letter is None or step.source is None:
-        running.path.share(sent, NOTHING)
+        running.path.share(sent, NO_AMOUNTS)
         return None
     payload, values, (site, called, number) = letter
     words = None if payload is None else len(payload)
@@ -146,13 +146,13 @@ def _describe_words(count: int | None) -> str:
     return "a message without a buffer" if count is None else format_count(count, "word")
 
 
-def find_stop(running: Running, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
+def find_stop(running: RunningProcessor, problem: StoppedError | ArchlineError, places: Locations) -> Stop:
     """Return why a processor stopped: the error to report, or the site of a limit."""
     if isinstance(problem, ArchlineError):
         return problem
     state, where = running.memory.state, places.named(running.rank)
     if state[SITE] >= FIRST_SITE:
-        (cause,) = report(running.code, state, where).diagnostics
+        (cause,) = make_stop_error(running.code, state, where).diagnostics
         assert cause.span is not None
         return places.failure(cause.rule, cause.message, cause.span, running.processor.called, cause.hint)
     if state[SITE] == SITE_FULL and not running.code.options.compiled:
@@ -188,16 +188,16 @@ def _explain_pairing(number: int) -> str | None:
     return None if number % 2 else f"in the text, `send` {k} of an algorithm pairs with its `receive` {k}"
 
 
-def simulate(processors: Sequence[Running], links: Links, places: Locations) -> list[Stop]:
+def simulate(processors: Sequence[RunningProcessor], links: Links, places: Locations) -> list[Stop]:
     """Run all processors until none can continue; return why processors stopped, in the order of ranks.
 
     Raises ArchlineError if none stopped, but all wait (AL533) or a message was not received (AL534).
     """
-    return _Simulation(processors, links, places).run()
+    return _GridSimulation(processors, links, places).run()
 
 
-class _Simulation:
-    def __init__(self, processors: Sequence[Running], links: Links, places: Locations) -> None:
+class _GridSimulation:
+    def __init__(self, processors: Sequence[RunningProcessor], links: Links, places: Locations) -> None:
         self._processors = processors
         self._links = links
         self._places = places
@@ -224,7 +224,7 @@ class _Simulation:
             raise make_lost_error(sender, receiver, letters[0][2], self._places)
         return []
 
-    def _advance_processor(self, running: Running) -> None:
+    def _advance_processor(self, running: RunningProcessor) -> None:
         """Advance a processor until it waits or ends."""
         rank = running.rank
         answer = self._receive_answer(running) if rank in self._waiting else None
@@ -248,7 +248,7 @@ class _Simulation:
             self._expected.remove(address)
             self._ready.append(address[2])
 
-    def _receive_answer(self, running: Running) -> Words | None:
+    def _receive_answer(self, running: RunningProcessor) -> Words | None:
         """Return the words that the waiting step of a processor received."""
         step, sent = self._waiting.pop(running.rank)
         letter = None

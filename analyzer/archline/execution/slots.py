@@ -32,7 +32,7 @@ DEPTH = 5
 """Active calls of recursive algorithms."""
 SITE = 6
 """Why the run stopped: an index into the program's sites."""
-VALUES = 7
+FIRST_VALUE = 7
 """The first of five values that the message of the site shows."""
 CALL = 13
 """The site of the call that is being made; once the run has stopped, of the call whose contract was broken, or 0."""
@@ -50,22 +50,22 @@ SYMBOL_L = 20
 SYMBOL_K = 21
 CAPACITY = 22
 """The maximum words that plain memory may grow to."""
-LINE_BY = 23
+LINE_DIVISOR = 23
 """The divisor of an address, if LRU is simulated during the run: the words of a line, or their log2 for a shift."""
-MAX_LINES = 24
+CACHE_LINES = 24
 """The capacity of its cache in lines; then its lines now, fetched and written back, and its position in the ring."""
-HELD = 25
-FETCHED = 26
+RESIDENT_LINES = 25
+FETCHED_LINES = 26
 WRITTEN_BACK = 27
-OLDEST = 28
-FIRST_FREE = 29
+OLDEST_POSITION = 28
+FIRST_PROGRAM_SLOT = 29
 """Amounts of externs, cost symbols and measures of recursion, then the counters of blocks, follow from here."""
 
 SYMBOLS = {"P": SYMBOL_P, "Z": SYMBOL_Z, "L": SYMBOL_L, "K": SYMBOL_K}
 
 SITE_FUEL = 1
 """The fuel is used up: a long run, or one that was interrupted."""
-SITE_WIDE = 2
+SITE_RANGE = 2
 """A size, index or product left the range of compiled code; plain Python can run it."""
 SITE_FULL = 3
 """The memory, the event log or the table of tasks is full; it can be enlarged."""
@@ -77,7 +77,7 @@ NO_INT = -(2**63)
 """The result of checked arithmetic beyond 64 bits, and the pattern of an unset int in compiled memory."""
 UNSET_REAL = 0x7FF4_A5A5_5A5A_0001
 """The pattern of an unset real in compiled memory: a NaN that arithmetic does not produce."""
-NAME_LIMIT = 2**31
+MAX_UNCHECKED_SIZE = 2**31
 """Sizes and indices below this are multiplied unchecked by compiled code."""
 MAX_DEPTH = 100_000
 """The number of active recursive calls at which the run stops."""

@@ -49,12 +49,12 @@ class SparseMatrix:
     @property
     def nr(self) -> int:
         """The maximum number of entries in a row."""
-        return _find_longest(self.rows)
+        return _count_most_frequent(self.rows)
 
     @property
     def nc(self) -> int:
         """The maximum number of entries in a column."""
-        return _find_longest(self.cols)
+        return _count_most_frequent(self.cols)
 
     def csr(self) -> tuple[Integers, Integers, Reals]:
         """Return `(rowptr[n+1], col[nz], val[nz])`: row i is at rowptr[i]..rowptr[i+1], in order of columns."""
@@ -86,7 +86,7 @@ class SparseMatrix:
             block_rows = block_cols = max(block_rows, block_cols)
         needed = 8 * (block_rows * block_cols + 1) + 80 * self.nz
         what = f"a matrix of {block_rows} x {block_cols} blocks"
-        refuse_beyond_memory(needed, what, hint="choose larger blocks")
+        require_memory(needed, what, hint="choose larger blocks")
         block = self.rows // b * block_cols + self.cols // b
         row, col = self.rows % b, self.cols % b
         within = (_interleave_bits(row, col, b),) if zmorton else (col, row)
@@ -117,7 +117,7 @@ class BlockedMatrix:
         return int(np.diff(self.offsets).max())
 
 
-def refuse_beyond_memory(needed: int, what: str, *, path: str | None = None, hint: str | None = None) -> None:
+def require_memory(needed: int, what: str, *, path: str | None = None, hint: str | None = None) -> None:
     """Raise ArchlineError (AL433) if `needed` bytes are more than the machine has available."""
     available = available_memory()
     if needed > available:
@@ -148,7 +148,7 @@ def _format_size(count: int) -> str:
     raise AssertionError("the loop ends at the largest unit")
 
 
-def _find_longest(indices: Integers) -> int:
+def _count_most_frequent(indices: Integers) -> int:
     # Sorting needs memory for the entries only, not for the rows or columns.
     if not len(indices):
         return 0

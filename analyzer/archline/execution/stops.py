@@ -6,7 +6,7 @@ from collections.abc import MutableSequence
 from typing import Any
 
 from archline.execution.jit import helper
-from archline.execution.slots import CALL, SITE, VALUES
+from archline.execution.slots import CALL, FIRST_VALUE, SITE
 
 Words = MutableSequence[Any]
 
@@ -19,10 +19,10 @@ class StoppedError(Exception):
 def fail(state: Words, site: int, a: int = 0, b: int = 0, c: int = 0, d: int = 0, e: int = 0, call: int = 0) -> None:
     """Record the site and the reason, and stop the run."""
     state[SITE] = site
-    state[VALUES] = a
-    state[VALUES + 1] = b
-    state[VALUES + 2] = c
-    state[VALUES + 3] = d
-    state[VALUES + 4] = e
+    state[FIRST_VALUE] = a
+    state[FIRST_VALUE + 1] = b
+    state[FIRST_VALUE + 2] = c
+    state[FIRST_VALUE + 3] = d
+    state[FIRST_VALUE + 4] = e
     state[CALL] = call
     raise StoppedError

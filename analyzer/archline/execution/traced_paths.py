@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.execution.paths import METRICS, NOTHING, CriticalPath, Prices, Values
+from archline.execution.paths import METRICS, NO_AMOUNTS, CriticalPath, Prices, Values
 from archline.execution.simulated import Locations
 from archline.execution.slots import FIRST_SITE
 from archline.expr.tree import Span
 from archline.language import syntax as s
 from archline.records import record
 
-TIME = "time"
-PLACES: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME: len(METRICS)}
+TIME_METRIC = "time"
+METRIC_POSITIONS: Mapping[str, int] = {**{name: place for place, name in enumerate(METRICS)}, TIME_METRIC: len(METRICS)}
 """The position of each metric among the values of a path; the time is after them."""
 Partners = tuple[int | None, int | None]
 """The receiver and the sender of a step; None where the amount in that direction is not the larger one."""
@@ -54,7 +54,7 @@ class TracedPath(CriticalPath):
         super().__init__(prices)
         self.last: Piece | None = None
         self._rank = rank
-        self._place = PLACES[metric]
+        self._place = METRIC_POSITIONS[metric]
         self._site = 0
         self._called: int | None = None
         self._partners: Partners = (None, None)
@@ -80,7 +80,7 @@ class TracedPath(CriticalPath):
         super().share(sent, received)
         to, source = self._partners
         # The time depends on several metrics, so both partners are kept for it.
-        out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NOTHING
+        out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NO_AMOUNTS
                      for values in (sent, received))  # fmt: skip
         self._note_piece((to if out >= back else None, source if back >= out else None), before)
 
@@ -94,15 +94,15 @@ def list_pieces(
     paths: Sequence[CriticalPath], metric: str, places: Locations, calls: Mapping[int, s.Node]
 ) -> tuple[PathPiece, ...]:
     """Return the pieces of the longest path in a metric, from its beginning; `calls` are by number."""
-    place = PLACES[metric]
+    place = METRIC_POSITIONS[metric]
     longest = max(paths, key=lambda path: path.values[place])
     assert isinstance(longest, TracedPath)
-    scale = longest.prices.scale if metric == TIME else 1
+    scale = longest.prices.scale if metric == TIME_METRIC else 1
     result: list[PathPiece] = []
     piece = longest.last
     while piece is not None:
         piece, rank, site, call, partners, amount = piece
-        size = Fraction(amount, scale) if metric == TIME else amount
+        size = Fraction(amount, scale) if metric == TIME_METRIC else amount
         to, source = (None if partner is None else places.coordinates(partner) for partner in partners or (None, None))
         span = places.span(site) if site >= FIRST_SITE else None
         called = None if call is None else calls[call].span

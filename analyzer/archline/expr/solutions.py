@@ -33,7 +33,7 @@ _SWAPPED = {"<=": ">=", "<": ">", ">=": "<=", ">": "<", "==": "=="}
 
 
 @record
-class _Bound:
+class _SizeRestriction:
     """A restriction of a size by a `value` in one fact; `relation` is the operator of a comparison, or `|` or `^`.
 
     `|`: the size less `rest` is a multiple of the value; `^`: it is a power of the value, or a square if that is 0.
@@ -44,31 +44,31 @@ class _Bound:
     rest: s.Expr | None = None
 
 
-def _isolated_bounds(fact: s.Fact) -> Iterator[tuple[str, _Bound]]:
+def _find_size_restrictions(fact: s.Fact) -> Iterator[tuple[str, _SizeRestriction]]:
     """Yield each name that is one side of a fact, and how the fact restricts it."""
     match fact:
         case s.Binary(op=op, left=left, right=right) if op in _SWAPPED:
             for side, opposite, relation in ((left, right, op), (right, left, _SWAPPED[op])):
                 if isinstance(side, s.Name) and side.id not in s.names(opposite):
-                    yield side.id, _Bound(relation, opposite)
+                    yield side.id, _SizeRestriction(relation, opposite)
         case s.Divides(divisor=divisor, value=s.Name(id=name)) if name not in s.names(divisor):
-            yield name, _Bound("|", divisor)
+            yield name, _SizeRestriction("|", divisor)
         case s.Divides(divisor=divisor, value=s.Binary(op="-", left=s.Name(id=name), right=rest)):
-            yield name, _Bound("|", divisor, rest)
+            yield name, _SizeRestriction("|", divisor, rest)
         case s.IsPower(value=s.Name(id=name), base=base):
-            yield name, _Bound("^", base)
+            yield name, _SizeRestriction("^", base)
         case s.IsSquare(value=s.Name(id=name)):
-            yield name, _Bound("^", s.Integer(0, span=fact.span))
+            yield name, _SizeRestriction("^", s.Integer(0, span=fact.span))
         case _:
             # Other facts are tried, not solved.
             pass
 
 
-def fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
+def find_fixed_sizes(facts: Iterable[s.Fact]) -> dict[str, int]:
     """Return the sizes that facts set, such as `n == 64`."""
     sizes: dict[str, int] = {}
     for name, bound in (
-        pair for fact in facts for part in s.iterate_conjuncts(fact) for pair in _isolated_bounds(part)
+        pair for fact in facts for part in s.iterate_conjuncts(fact) for pair in _find_size_restrictions(part)
     ):
         if bound.relation == "==":
             with suppress(EvaluationError):
@@ -105,11 +105,11 @@ class SizeSearch:
         ]
 
     @memoised
-    def _choose_order(self, known: frozenset[str]) -> list[tuple[str, list[_Bound], list[Test]]]:
+    def _choose_order(self, known: frozenset[str]) -> list[tuple[str, list[_SizeRestriction], list[Test]]]:
         """Return the unknown names in the order of choice, with the bounds of each and the tests possible then."""
-        bounds: dict[str, list[_Bound]] = {name: [] for name in self.names}
+        bounds: dict[str, list[_SizeRestriction]] = {name: [] for name in self.names}
         for part in self._parts:
-            for name, bound in _isolated_bounds(part):
+            for name, bound in _find_size_restrictions(part):
                 bounds.get(name, []).append(bound)
         names = self.names if self.on_path else sorted(self.names, key=lambda name: (name != "L", name == "Z"))
         left = [name for name in names if name not in known]
@@ -130,13 +130,13 @@ class SizeSearch:
             order.append((name, usable, [test for used, test in self._tests if name in used and used.isdisjoint(left)]))
         return order
 
-    def allows(self, point: Point) -> bool:
+    def is_allowed(self, point: Point) -> bool:
         """Test whether no fact is false at a point; sizes may be missing there."""
         return all(test(point) for _, test in self._tests)
 
     def nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found."""
-        allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.allows(asked)
+        allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.is_allowed(asked)
         return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
 
     def points(self, asked: Iterable[Point], start: Point = MappingProxyType({})) -> Iterator[dict[str, int]]:
@@ -158,7 +158,7 @@ class SizeSearch:
 
         def extend(place: int, point: dict[str, int]) -> dict[str, int] | None:
             if place == len(order):
-                return point if self.allows(point) else None
+                return point if self.is_allowed(point) else None
             name, bounds, tests = order[place]
 
             def is_consistent(value: int) -> bool:
@@ -166,7 +166,7 @@ class SizeSearch:
                 visits -= 1
                 return visits >= 0 and all(test({**point, name: value}) for test in tests)
 
-            values = _Range.of(bounds, point, self.least.get(name))
+            values = _ValueRange.of(bounds, point, self.least.get(name))
             for value in values.near(draw(name, values.low, values.high), is_consistent):
                 if (solution := extend(place + 1, {**point, name: value})) is not None:
                     return solution
@@ -176,7 +176,7 @@ class SizeSearch:
 
 
 @record
-class _Range:
+class _ValueRange:
     """The values of a size: integers in steps from an offset, powers of a `base`, or squares (base 0)."""
 
     low: int | None
@@ -186,7 +186,7 @@ class _Range:
     base: int | None
 
     @classmethod
-    def of(cls, bounds: Sequence[_Bound], point: Point, least: int | None) -> _Range:
+    def of(cls, bounds: Sequence[_SizeRestriction], point: Point, least: int | None) -> _ValueRange:
         """Return the values that `bounds` allow at a point of the sizes chosen before."""
         lows, highs = [] if least is None else [least], list[int]()
         step, offset, base = 1, 0, None

@@ -171,7 +171,7 @@ Fact: TypeAlias = Expr | IsPower | IsSquare | Divides
 
 # Walks
 @cache
-def _fields_with_nodes(kind: type[Node]) -> tuple[str, ...]:
+def _list_fields_with_nodes(kind: type[Node]) -> tuple[str, ...]:
     """Return the fields of a kind of node that may contain nodes, last first."""
     bare = {declared.name for declared in fields(kind) if declared.type in ("str", "str | None", "int", "bool", "Span")}
     return tuple(declared.name for declared in reversed(fields(kind)) if declared.name not in bare)
@@ -184,7 +184,7 @@ def nodes(value: object) -> Iterator[Node]:
         part = pending.pop()
         if isinstance(part, Node):
             yield part
-            pending += [getattr(part, name) for name in _fields_with_nodes(type(part))]  # type: ignore[arg-type]
+            pending += [getattr(part, name) for name in _list_fields_with_nodes(type(part))]  # type: ignore[arg-type]
         elif isinstance(part, tuple):
             pending += part[::-1]
 
@@ -193,20 +193,20 @@ MAX_DEPTH = 200
 """The maximum nesting of expressions; a chain of operators counts one level for each operator."""
 
 
-def nesting_depth(root: object) -> int:
+def measure_nesting_depth(root: object) -> int:
     """Return the nesting depth of a part of a program."""
     deepest, pending = 0, list[tuple[object, int]]([(root, 1)])
     while pending:
         part, level = pending.pop()
         if isinstance(part, Node):
             deepest = max(deepest, level)
-            pending += [(getattr(part, name), level + 1) for name in _fields_with_nodes(type(part))]  # type: ignore[arg-type]
+            pending += [(getattr(part, name), level + 1) for name in _list_fields_with_nodes(type(part))]  # type: ignore[arg-type]
         elif isinstance(part, tuple):
             pending += [(element, level) for element in part]
     return deepest
 
 
-def find(value: object, *kinds: type[T]) -> Iterator[T]:
+def find_nodes(value: object, *kinds: type[T]) -> Iterator[T]:
     """Return the nodes of some kinds in a tree, or in several."""
     return (node for node in nodes(value) if isinstance(node, kinds))
 
@@ -217,23 +217,25 @@ def names(value: object) -> frozenset[str]:
 
 
 @cache
-def _compared_fields(kind: type[Node]) -> tuple[str, ...]:
+def _list_compared_fields(kind: type[Node]) -> tuple[str, ...]:
     return tuple(declared.name for declared in fields(kind) if declared.name not in ("span", "name_span"))
 
 
-def structural_key(value: object) -> object:
+def make_structural_key(value: object) -> object:
     """Return the tree as nested tuples without spans, equal for two parts of the same meaning."""
     if isinstance(value, Node):
-        parts = (getattr(value, name) for name in _compared_fields(type(value)))  # type: ignore[arg-type]
-        return (type(value).__name__, *(structural_key(part) for part in parts))
+        parts = (getattr(value, name) for name in _list_compared_fields(type(value)))  # type: ignore[arg-type]
+        return (type(value).__name__, *(make_structural_key(part) for part in parts))
     if isinstance(value, tuple):
-        return tuple(structural_key(part) for part in value)
+        return tuple(make_structural_key(part) for part in value)
     return value
 
 
 def has_same_structure(left: Node | None, right: Node | None) -> bool:
     """Test whether two parts of programs have the same structure."""
-    return left is right or (left is not None and right is not None and structural_key(left) == structural_key(right))
+    return left is right or (
+        left is not None and right is not None and make_structural_key(left) == make_structural_key(right)
+    )
 
 
 # Rewriting
@@ -282,7 +284,7 @@ def iterate_conjuncts(fact: Fact) -> Iterator[Fact]:
         yield fact
 
 
-def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
+def iterate_defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
     """Yield the sizes that facts define by an expression, and the expression, as in s == n*m/P."""
     for fact in facts:
         match fact:
@@ -293,7 +295,7 @@ def defined_sizes(facts: Iterable[Fact]) -> Iterator[tuple[str, Expr]]:
                 pass
 
 
-def stated_minima(facts: Iterable[Fact]) -> dict[str, int]:
+def find_stated_minima(facts: Iterable[Fact]) -> dict[str, int]:
     """Return the minimum values of sizes that facts compare with a number."""
     minima: dict[str, int] = {}
     for fact in facts:

@@ -24,7 +24,7 @@ from archline.expr.intervals import (
     enclose_executed_power,
     exact_root,
 )
-from archline.expr.tree import defined_sizes
+from archline.expr.tree import iterate_defined_sizes
 
 T = TypeVar("T")
 MAX_DECIMAL_EXPONENT = 4000
@@ -92,10 +92,10 @@ def evaluate_static(expr: s.Expr, point: Point) -> int:
     return value
 
 
-def given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
+def find_sizes_given_by_facts(facts: Iterable[s.Fact], point: Point) -> dict[str, int]:
     """Return the sizes that facts such as s == n*m/P define by sizes of a point, if they are integers there."""
     sizes: dict[str, int] = {}
-    defined = list(defined_sizes(facts))
+    defined = list(iterate_defined_sizes(facts))
     # Repeated, since a fact may use sizes that a later one defines.
     for _ in defined:
         for name, expr in defined:
@@ -173,7 +173,7 @@ def _is_power(value: int | Fraction, base: int | Fraction) -> bool:
     return value == 1
 
 
-def _exponent_of_power(value: Value, base: Value) -> int | None:
+def _find_exponent(value: Value, base: Value) -> int | None:
     """Return the k >= 0 of a value that is base^k; None for other values."""
     if isinstance(value, Interval) or isinstance(base, Interval) or base < 2 or not _is_power(value, base):
         return None
@@ -223,7 +223,7 @@ class _ExactDomain:
     def binary(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         match expr:
             case s.Binary(op="^", right=s.Binary(op="/", left=above, right=s.Call("log2", (inner,)))) if (
-                levels := _exponent_of_power(self._check_value(expr.left, left), self.value(inner))
+                levels := _find_exponent(self._check_value(expr.left, left), self.value(inner))
             ) is not None:
                 # (b^k)^(e/log2(b)) -> 2^(k*e), which enclosures could not distinguish from numbers near it
                 return self._apply_operator("^", 2, levels * Fraction(self._evaluate_rational_part(above)), expr)
@@ -274,7 +274,7 @@ class _ExactDomain:
         if isinstance(value, int) and value.bit_length() <= MAX_BITS and self._rounds is None:
             return value
         if self._strict and not isinstance(value, int):
-            raise EvaluationError(_STRICT_FAILURES.get(_operation_name(expr), "the value is not an integer"), expr)
+            raise EvaluationError(_STRICT_FAILURES.get(_find_operation_name(expr), "the value is not an integer"), expr)
         for end in bounds_of_value(value):
             if max(end.numerator.bit_length(), end.denominator.bit_length()) > MAX_BITS:
                 raise EvaluationError(f"the value has more than {MAX_BITS} bits", expr)
@@ -288,7 +288,11 @@ class _ExactDomain:
             nearest = float(value)
         except OverflowError:
             raise EvaluationError("the number is too large", expr) from None
-        return enclose_executed_power(nearest) if _operation_name(expr) == "^" else _normalise_value(Fraction(nearest))
+        return (
+            enclose_executed_power(nearest)
+            if _find_operation_name(expr) == "^"
+            else _normalise_value(Fraction(nearest))
+        )
 
     def _apply_operator(self, op: str, left: Value, right: Value, expr: s.Binary) -> Value:
         if op in ("//", "%"):
@@ -323,7 +327,7 @@ _STRICT_FAILURES = {
 }
 
 
-def _operation_name(expr: s.Expr) -> str:
+def _find_operation_name(expr: s.Expr) -> str:
     match expr:
         case s.Binary(op=name) | s.Call(function=name):
             return name

@@ -50,7 +50,7 @@ class _Balls(BallArithmetic):
 _BALLS = _Balls()
 
 
-def value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
+def enclose_value_at(expr: s.Expr, point: Mapping[str, int | arb]) -> arb:
     """Enclose the value of an expression at a point. Raises OutOfReachError for no value or an uncertain rounding."""
     bits = (value.bit_length() if isinstance(value, int) else LONG_SIZE_BITS for value in point.values())
     try:
@@ -71,7 +71,7 @@ def format_digits(value: arb, count: int = 6) -> str:
     return str(value.str(count, radius=False))
 
 
-def exact_text(value: fmpq | int) -> str:
+def format_integer(value: fmpq | int) -> str:
     """Format an integer in the language's syntax; a long power of 2 is written as a power."""
     whole = int(value)
     if whole > 1 << 20 and whole.bit_count() == 1:

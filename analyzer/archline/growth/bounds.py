@@ -13,12 +13,11 @@ from archline.algebra.reals import HALF, ONE_CONSTANT, Constant, OutOfReachError
 from archline.expr.text import format_expression
 from archline.growth import normal_form as e
 from archline.growth import rules
-from archline.growth.dominance_differences import Absorption, DominanceBound, Share, shift_to_minima
+from archline.growth.dominance_differences import DominanceBound, NegativeTermCover, Share, shift_to_minima
 from archline.growth.lattices import (
     ONE,
     Lattice,
     Powers,
-    log_lattice,
     make_exponent_size,
     make_exponential,
     make_extremum,
@@ -26,6 +25,7 @@ from archline.growth.lattices import (
     multiply_lattices,
     raise_atom,
     raise_lattice,
+    take_lattice_logarithm,
 )
 from archline.growth.monomials import Factor, Monomial, Term, make_monomial
 from archline.language import syntax as s
@@ -62,20 +62,20 @@ class DifferenceStep:
     least: tuple[DominanceBound, ...] = ()
 
 
-SINGLE = Envelope(ONE, ONE)
+CONSTANT_ENVELOPE = Envelope(ONE, ONE)
 NEVER_POSITIVE = Envelope(None, None, nonnegative=False)
 ZERO = Envelope(None, None)
 MINUS_ONE = Constant(fmpq(-1))
 ZERO_MINIMUM = fmpq(0)
 
 
-class Reader:
+class EnvelopeReader:
     """Reads expressions as envelopes under the facts that `absorb` knows; `steps` collects proofs for differences.
 
     `exponents` are the sizes n for which 2^n occurs too.
     """
 
-    def __init__(self, absorb: Absorption, exponents: frozenset[str] = frozenset()) -> None:
+    def __init__(self, absorb: NegativeTermCover, exponents: frozenset[str] = frozenset()) -> None:
         self._absorb = absorb
         self._exponents = exponents
         self.steps: dict[str, DifferenceStep] = {}
@@ -91,7 +91,7 @@ class Reader:
         value = e.evaluate_constant(expr)
         if value is not None:
             sign = value.sign()
-            return SINGLE if sign > 0 else NEVER_POSITIVE if sign else ZERO
+            return CONSTANT_ENVELOPE if sign > 0 else NEVER_POSITIVE if sign else ZERO
         match expr:
             case s.Unary() | s.Binary(op="-"):
                 return self._read_difference(expr)
@@ -134,7 +134,7 @@ class Reader:
             return ZERO if not negative else NEVER_POSITIVE
         upper = make_extremum("max", uppers)
         if not negative:
-            return Envelope(_find_largest([read[term].lower for term in positive]), upper)
+            return Envelope(_make_maximum_of_present([read[term].lower for term in positive]), upper)
         step = self._cover_negative(positive, negative, key)
         if step is None or len(step.left) < len(positive):
             shift = self._shift_to_minima(positive, negative, key)
@@ -143,7 +143,7 @@ class Reader:
         if step is None:
             return Envelope(None, upper, nonnegative=False)
         self.steps[key] = step
-        return Envelope(_find_largest([read[term].lower for term in step.left]), upper)
+        return Envelope(_make_maximum_of_present([read[term].lower for term in step.left]), upper)
 
     def _cover_negative(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         covering = self._absorb(positive, negative)
@@ -161,12 +161,12 @@ class Reader:
         return DifferenceStep(key, shift.left, share=shift.share, least=tuple(filter(None, least.values())))
 
     def _read_term(self, term: Term) -> Envelope:
-        result = SINGLE
+        result = CONSTANT_ENVELOPE
         for factor, times in term.powers.items():
             result = _multiply_envelopes(result, self._raise_envelope(self.read(factor.expr), times, factor.key))
         return result
 
-    def surely_at_least_one(self, expr: s.Expr) -> bool:
+    def proves_at_least_one(self, expr: s.Expr) -> bool:
         """Whether expr >= 1 is proved at all sizes."""
         terms = e.add_sums(e.expand(expr), {e.UNIT_TERM: MINUS_ONE})
         return self.read_sum(terms, f"{format_expression(expr)} - 1").nonnegative
@@ -178,7 +178,7 @@ class Reader:
     def _raise_envelope(self, base: Envelope, exponent: Constant, text: str) -> Envelope:
         sign = exponent.sign()
         if not sign:
-            return SINGLE
+            return CONSTANT_ENVELOPE
         if not base.nonnegative:
             raise OutOfReachError(f"`{text}` may be negative")
         if exponent == ONE_CONSTANT:
@@ -260,7 +260,7 @@ class Reader:
         if not value.nonnegative:
             # floor(x) <= x, and may be negative.
             return Envelope(None, value.upper, nonnegative=False)
-        return Envelope(value.lower if self.surely_at_least_one(inner) else None, value.upper)
+        return Envelope(value.lower if self.proves_at_least_one(inner) else None, value.upper)
 
     def _read_ceil(self, inner: s.Expr) -> Envelope:
         value = self.read(inner)
@@ -279,9 +279,9 @@ class Reader:
     def _read_call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Envelope:
         match function, arguments:
             case "max", _:
-                return _find_maximum([self.read(argument) for argument in arguments])
+                return _take_maximum([self.read(argument) for argument in arguments])
             case "min", _:
-                return _find_minimum([self.read(argument) for argument in arguments])
+                return _take_minimum([self.read(argument) for argument in arguments])
             case "sqrt" | "rsqrt", (argument,):
                 return self._read_power(argument, HALF if function == "sqrt" else -HALF)
             case "log2" | "log", (argument,):
@@ -300,8 +300,8 @@ class Reader:
         if not value.nonnegative:
             raise OutOfReachError(f"the argument `{format_expression(inner)}` of a logarithm may be negative")
         return Envelope(
-            ONE if value.lower is None else log_lattice(value.lower),
-            ONE if value.upper is None else log_lattice(value.upper),
+            ONE if value.lower is None else take_lattice_logarithm(value.lower),
+            ONE if value.upper is None else take_lattice_logarithm(value.upper),
         )
 
     def _read_abs(self, inner: s.Expr) -> Envelope:
@@ -313,24 +313,24 @@ class Reader:
         return Envelope(None, make_extremum("max", uppers) if uppers else None)
 
 
-def _find_largest(parts: list[Lattice | None]) -> Lattice | None:
+def _make_maximum_of_present(parts: list[Lattice | None]) -> Lattice | None:
     present = [part for part in parts if part is not None]
     return make_extremum("max", present) if present else None
 
 
 def _add_envelopes(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
-        return Envelope(None, _find_largest([left.upper, right.upper]), nonnegative=False)
-    upper = _find_largest([left.upper, right.upper])
+        return Envelope(None, _make_maximum_of_present([left.upper, right.upper]), nonnegative=False)
+    upper = _make_maximum_of_present([left.upper, right.upper])
     if left.lower is left.upper and right.lower is right.upper:
         return Envelope(upper, upper)
-    return Envelope(_find_largest([left.lower, right.lower]), upper)
+    return Envelope(_make_maximum_of_present([left.lower, right.lower]), upper)
 
 
 def _multiply_envelopes(left: Envelope, right: Envelope) -> Envelope:
     if not (left.nonnegative and right.nonnegative):
         raise OutOfReachError("a factor of a product may be negative")
-    if left is SINGLE:
+    if left is CONSTANT_ENVELOPE:
         return right
     if left.upper is None or right.upper is None:
         return ZERO
@@ -342,13 +342,17 @@ def _multiply_envelopes(left: Envelope, right: Envelope) -> Envelope:
     )
 
 
-def _find_maximum(parts: list[Envelope]) -> Envelope:
+def _take_maximum(parts: list[Envelope]) -> Envelope:
     """Return the maximum of parts: if any is never negative, the rest matter only where they are positive."""
     sure = any(part.nonnegative for part in parts)
-    return Envelope(_find_largest([part.lower for part in parts]), _find_largest([part.upper for part in parts]), sure)
+    return Envelope(
+        _make_maximum_of_present([part.lower for part in parts]),
+        _make_maximum_of_present([part.upper for part in parts]),
+        sure,
+    )
 
 
-def _find_minimum(parts: list[Envelope]) -> Envelope:
+def _take_minimum(parts: list[Envelope]) -> Envelope:
     lowers = [part.lower for part in parts if part.lower is not None]
     uppers = [part.upper for part in parts if part.upper is not None]
     return Envelope(

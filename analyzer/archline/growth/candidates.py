@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.printing import Shown, shorten_expression
+from archline.algebra.printing import DisplayAtom, shorten_expression
 from archline.algebra.reals import HALF, Constant, OutOfReachError
 from archline.expr import build as b
 from archline.expr import tree as s
@@ -31,7 +31,7 @@ def make_size_shape(name: str) -> Shape:
     return make_monomial(make_size_factor(name))
 
 
-def names_in(shape: Shape) -> frozenset[str]:
+def find_size_names(shape: Shape) -> frozenset[str]:
     """Return the sizes that occur in a shape."""
     return frozenset[str]().union(*(s.names(base.expr) for base in shape.powers))
 
@@ -39,7 +39,7 @@ def names_in(shape: Shape) -> frozenset[str]:
 def find_unbounded_sizes(shape: Shape) -> frozenset[str]:
     """Return the sizes in which a shape is unbounded while all other sizes are fixed: those outside of minima."""
     least = {base for base in shape.powers if any(is_call(node, "min") for node in s.nodes(base.expr))}
-    return names_in(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
+    return find_size_names(Monomial({base: power for base, power in shape.powers.items() if base not in least}))
 
 
 def is_logarithmic(shape: Shape) -> bool:
@@ -128,11 +128,11 @@ class _ShapeReader:
                 return (self._read_logarithm(argument),)
             case a.RealFunction(function="sqrt" | "isqrt", argument=argument):
                 return (_require_single_shape(self.terms(argument)).power(HALF),)
-            case Shown(form="min", arguments=parts):
+            case DisplayAtom(form="min", arguments=parts):
                 return (self._make_minimum([_require_single_shape(self.terms(part)) for part in parts]),)
-            case Shown(form="max", arguments=parts):
+            case DisplayAtom(form="max", arguments=parts):
                 return _drop_divisors(shape for part in parts for shape in self.terms(part))
-            case Shown(form="ceil", arguments=parts):
+            case DisplayAtom(form="ceil", arguments=parts):
                 return _drop_divisors((*self._read_quotient(*parts), ONE))
             case a.Floor() | a.Quotient():
                 return self._read_quotient(*atom.parts)
@@ -153,18 +153,18 @@ class _ShapeReader:
         if not all(part.powers for part in parts):
             return ONE
         rank = _make_factor_ranking(self.order)
-        factors = (as_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
+        factors = (make_factor(part.tree(sorted(part.powers, key=rank))) for part in parts)
         distinct = sorted(dict.fromkeys(factors), key=rank)
         if len(distinct) == 1:
             return parts[0]
-        return make_monomial(as_factor(b.call("min", *(operand.expr for operand in distinct))))
+        return make_monomial(make_factor(b.call("min", *(operand.expr for operand in distinct))))
 
     def _read_logarithm(self, argument: Poly) -> Shape:
         # Logarithms are read as log2(2 + w): a constant added to w adds nothing.
         inner = [shape for shape in self.terms(argument) if shape.powers]
         if not inner:
             return ONE
-        return make_monomial(as_factor(b.call("log2", build_shape_sum(inner, self.order))))
+        return make_monomial(make_factor(b.call("log2", build_shape_sum(inner, self.order))))
 
     def _read_exponential(self, base: int, exponent: Poly) -> Shape:
         """Read b^(c*log2(x)) or b^(c*n), rounded or not."""
@@ -174,7 +174,7 @@ class _ShapeReader:
                 case ():
                     continue
                 case ((Symbol(name=name), 1),):
-                    result *= make_monomial(as_factor(b.binary("^", b.number(2), b.name(name)))).power(
+                    result *= make_monomial(make_factor(b.binary("^", b.number(2), b.name(name)))).power(
                         log_of_base.scaled(coefficient)
                     )
                 case (((a.CeilLog2(argument=x) | a.RealFunction(function="log2", argument=x)), 1),):
@@ -197,7 +197,7 @@ class _ShapeReader:
         )
 
 
-def as_factor(expr: s.Expr) -> Factor:
+def make_factor(expr: s.Expr) -> Factor:
     """Return an expression as a base of powers."""
     return Factor(format_expression(expr), expr)
 

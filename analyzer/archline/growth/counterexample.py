@@ -20,7 +20,7 @@ from archline.expr.text import format_expression
 from archline.expr.values import evaluate
 from archline.growth import hardy_field
 from archline.growth import normal_form as e
-from archline.growth.balls import exact_text, format_digits, value_at
+from archline.growth.balls import enclose_value_at, format_digits, format_integer
 from archline.growth.dominance_differences import DominanceBound
 from archline.growth.hardy_field import Curve, Scale, evaluate_along, is_true_along
 from archline.growth.lattices import GrowthAtom
@@ -61,7 +61,7 @@ class Refuter:
         self.steep = any(map(e.has_steep_power, self._shown))
         self._tried: set[tuple[tuple[str, tuple[fmpq, ...]], ...]] = set()
 
-    def by_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
+    def refute_along_direction(self, values: Mapping[GrowthAtom, fmpq], slow: fmpq) -> Divergence | None:
         """Follow the direction that a linear program proposes."""
         sizes = {atom.key: value for atom, value in values.items() if atom.key.isidentifier()}
         # The simplest curve first: leading powers alone.
@@ -71,15 +71,15 @@ class Refuter:
                 return divergence
         return None
 
-    def by_trial(self, most: int) -> Divergence | None:
+    def refute_by_trials(self, most: int) -> Divergence | None:
         """Try curves on which a few sizes grow like log2(T), T, T^2, 2^T, 4^T or 8^T, and the rest are constant."""
-        for powers in itertools.islice(_simple_curves(sorted(self._names)), most):
+        for powers in itertools.islice(_iterate_simple_curves(sorted(self._names)), most):
             divergence = self._test_powers(powers)
             if divergence is not None:
                 return divergence
         return None
 
-    def by_point(self) -> Point | None:
+    def refute_at_point(self) -> Point | None:
         """Find small sizes at which g is not positive and f is."""
         if any(isinstance(node, s.Call) for fact in self._domain.facts for node in s.nodes(fact)):
             return None
@@ -98,7 +98,7 @@ class Refuter:
             return False
         if not all(points.evaluate_fact(fact, point) for fact in self._domain.facts):
             return False
-        return value_at(self._f, point) > 0 and _is_not_positive(self._g, point)
+        return enclose_value_at(self._f, point) > 0 and _is_not_positive(self._g, point)
 
     def _test_powers(self, powers: Mapping[str, tuple[fmpq, ...]]) -> Divergence | None:
         key = tuple(sorted((name, exponents) for name, exponents in powers.items() if any(exponents)))
@@ -137,8 +137,8 @@ class Refuter:
                 return Divergence(curve, "infinite")
             ratio = tuple(a - b for a, b in zip(f.leading.scale, g.leading.scale, strict=True))
             return (
-                Divergence(curve, scale_text(ratio))
-                if hardy_field.compare_scales(ratio, hardy_field.FLAT) > 0
+                Divergence(curve, format_scale(ratio))
+                if hardy_field.compare_scales(ratio, hardy_field.CONSTANT_SCALE) > 0
                 else None
             )
         except OutOfReachError:
@@ -151,9 +151,9 @@ class Refuter:
         )
         gap = hardy_field.add_values(log_f, hardy_field.negate_value(log_g))
         far = any(log.terms and log.leading.scale[0].sign() > 0 for log in shown)
-        if far or gap.sign <= 0 or hardy_field.compare_scales(gap.leading.scale, hardy_field.FLAT) <= 0:
+        if far or gap.sign <= 0 or hardy_field.compare_scales(gap.leading.scale, hardy_field.CONSTANT_SCALE) <= 0:
             return None
-        power = Monomial(_levels_of(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
+        power = Monomial(_make_level_powers(gap.leading.scale)).tree(coefficient=gap.leading.coefficient)
         return Divergence(curve, format_expression(b.power(b.number(2), power)))
 
     def _has_valid_sizes(self, curve: Curve) -> bool:
@@ -167,7 +167,7 @@ class Refuter:
         return hardy_field.compare_values(line, words) <= 0
 
 
-def _simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
+def _iterate_simple_curves(names: Sequence[str]) -> Iterator[dict[str, tuple[fmpq, ...]]]:
     zero, unit, two, three = map(fmpq, range(4))
     plain: tuple[tuple[fmpq, ...], ...] = ((unit,), (two,), (zero, unit), (zero, zero, unit))
     rare: tuple[tuple[fmpq, ...], ...] = ((three,), (zero, two))
@@ -210,7 +210,7 @@ def _find_leading_digits(value: fmpq, slow: fmpq, count: int) -> tuple[fmpq, ...
 
 
 def _is_not_positive(expr: s.Expr, point: Mapping[str, int]) -> bool:
-    value = value_at(expr, point)
+    value = enclose_value_at(expr, point)
     if value <= 0 or value > 0:
         return bool(value <= 0)
     # Too close to zero for an enclosure; without logarithms it may be rational, and computed exactly.
@@ -236,7 +236,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
         same = sum(another.because == bound.because for another in bounds)
         gap = {factor.key: power.rational for factor, power in (bound.large / bound.small).powers.items()}
         rows.append([-gap.get(name, fmpq(0)) for name in names])
-        limits.append(-(need + _log2_above(same / bound.factor)))
+        limits.append(-(need + _bound_log2_above(same / bound.factor)))
     solution = maximise([fmpq(-1)] * len(names), rows, limits)
     if not isinstance(solution, Optimum):
         return None
@@ -246,7 +246,7 @@ def _find_constants(bounds: Sequence[DominanceBound], curve: Curve, names: Seque
 def _bound_constant_ratio(bound: DominanceBound, curve: Curve) -> fmpq | None:
     """Bound log2(small/large), for which constants of the sizes must make up, if both sides grow alike; else None."""
     need = fmpq(0)
-    scale = hardy_field.FLAT
+    scale = hardy_field.CONSTANT_SCALE
     for factor, power in (bound.small / bound.large).powers.items():
         value = evaluate_along(factor.expr, curve)
         if not value.terms:
@@ -261,10 +261,10 @@ def _bound_constant_ratio(bound: DominanceBound, curve: Curve) -> fmpq | None:
                 .unique_fmpz()
             )
             need += 1 + (0 if part is None else int(part))
-    return None if hardy_field.compare_scales(scale, hardy_field.FLAT) else need
+    return None if hardy_field.compare_scales(scale, hardy_field.CONSTANT_SCALE) else need
 
 
-def _log2_above(value: fmpq) -> fmpq:
+def _bound_log2_above(value: fmpq) -> fmpq:
     """Return an integer that is at least the logarithm of a positive rational."""
     return fmpq(int(value.ceil() - 1).bit_length() if value >= 1 else 1 - int((1 / value).floor()).bit_length())
 
@@ -281,32 +281,32 @@ def encode_counterexample(f: s.Expr, g: s.Expr, refutation: Divergence | Point, 
     """Encode a counterexample as plain data, with samples of the curve."""
     if isinstance(refutation, Point):
         at = {name: str(value) for name, value in refutation.sizes.items()}
-        values = (format_digits(value_at(expr, refutation.sizes)) for expr in (f, g))
+        values = (format_digits(enclose_value_at(expr, refutation.sizes)) for expr in (f, g))
         return {"kind": "point", "at": at, **dict(zip(("f", "g"), values, strict=True))}
     return {
         "kind": "curve",
-        "curve": curve_texts(refutation.curve),
+        "curve": format_curve(refutation.curve),
         "ratio": refutation.ratio,
         "samples": [sample.document for sample in samples],
     }
 
 
-def curve_texts(curve: Curve) -> dict[str, str]:
+def format_curve(curve: Curve) -> dict[str, str]:
     """Format the sizes as functions of T."""
-    return {name: curve_text(curve, name) for name in sorted(curve.scales)}
+    return {name: format_curve_size(curve, name) for name in sorted(curve.scales)}
 
 
-def curve_text(curve: Curve, name: str) -> str:
+def format_curve_size(curve: Curve, name: str) -> str:
     """Format a size as a function of T, in the language's syntax."""
-    return scale_text(tuple(map(Constant, curve.scales.get(name, ()))), curve.coefficients.get(name, ONE))
+    return format_scale(tuple(map(Constant, curve.scales.get(name, ()))), curve.coefficients.get(name, ONE))
 
 
-def scale_text(scale: Scale, coefficient: fmpq = ONE) -> str:
+def format_scale(scale: Scale, coefficient: fmpq = ONE) -> str:
     """Format a multiple of a product of powers of 2^T, T, log2(T), ... in the language's syntax."""
-    return Monomial(_levels_of(scale)).text(coefficient=Constant(coefficient))
+    return Monomial(_make_level_powers(scale)).text(coefficient=Constant(coefficient))
 
 
-def _levels_of(scale: Scale) -> dict[str, Constant]:
+def _make_level_powers(scale: Scale) -> dict[str, Constant]:
     return {level: power for level, power in zip(LEVELS, scale, strict=False) if power}
 
 
@@ -339,7 +339,7 @@ def _sample_integers(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> Iter
     for time in SAMPLE_TIMES:
         point = _find_integer_point(curve, time * step)
         if point is not None and _satisfies_facts(domain, point):
-            at = {name: exact_text(value) for name, value in sorted(point.items())}
+            at = {name: format_integer(value) for name, value in sorted(point.items())}
             yield from _evaluate_sample(f, g, at, point, point)
 
 
@@ -349,7 +349,7 @@ def _sample_huge_sizes(f: s.Expr, g: s.Expr, domain: Domain, curve: Curve) -> It
         return
     for exponent in (64, 256):
         point = {name: _evaluate_size(curve, name, exponent) for name in curve.scales}
-        at = {name: curve_text(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
+        at = {name: format_curve_size(curve, name).replace("T", f"(2^{exponent})") for name in sorted(curve.scales)}
         whole = f"(2^{exponent})"
         at = {name: whole[1:-1] if text == whole else text.replace(f"({whole})", whole) for name, text in at.items()}
         yield from _evaluate_sample(f, g, at, point, None)
@@ -359,7 +359,7 @@ def _evaluate_sample(
     f: s.Expr, g: s.Expr, at: dict[str, str], point: Mapping[str, int | arb], whole: Mapping[str, int] | None
 ) -> Iterator[Sample]:
     try:
-        above, below = value_at(f, point), value_at(g, point)
+        above, below = enclose_value_at(f, point), enclose_value_at(g, point)
     except OutOfReachError:
         return
     if min(above.rel_accuracy_bits(), below.rel_accuracy_bits()) >= SHOWN_BITS:

@@ -5,7 +5,7 @@ irrational exponent such as log2(7) brings a second unknown for each atom, log2(
 between two rational multiples of it. So all numbers stay rational, and the multipliers of a proof become constants.
 
 A proof consists of inequalities between monomials, up to constant factors. The known inequalities between sizes in
-one case of a proof form a `Cone`; inequalities of logarithms are derived here.
+one case of a proof form a `InequalityCone`; inequalities of logarithms are derived here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ Product: TypeAlias = tuple[tuple[Inequality, Constant], ...]
 """Inequalities, each raised to a nonnegative constant power, and multiplied."""
 
 
-def at_least_one(atom: GrowthAtom) -> Inequality:
+def make_atom_at_least_one(atom: GrowthAtom) -> Inequality:
     """Return the inequality 1 <= atom."""
     power = "^" in atom.key and not atom.key.startswith("log2(")
     rule = "exponential" if power else "log" if atom.argument else "size"
@@ -60,7 +60,7 @@ def complete_product(gap: Powers, used: Iterable[tuple[Inequality, Constant]]) -
         rest = rest / inequality.gap.power(times)
     if not rest.never_shrinks:
         return None
-    return (*pairs, *((at_least_one(atom), power) for atom, power in rest.powers.items()))
+    return (*pairs, *((make_atom_at_least_one(atom), power) for atom, power in rest.powers.items()))
 
 
 ENCLOSURE_BITS = 96
@@ -97,7 +97,7 @@ def prove_by_quotient(left: Sequence[Powers], right: Sequence[Powers]) -> Proof 
     return None
 
 
-def solve(
+def compare_clauses(
     left: Sequence[Powers], right: Sequence[Powers], rows: Sequence[Inequality], bits: int = ENCLOSURE_BITS
 ) -> Proof | Direction | None:
     """Decide whether the smallest of `left` is at most a constant times the largest of `right`, under the rows.
@@ -270,7 +270,7 @@ class RelevantInequalities:
     logs: tuple[GrowthAtom, ...]
 
 
-class Cone:
+class InequalityCone:
     """The inequalities of facts and assumptions; logarithms are at most `slow`, a small power, of their argument."""
 
     def __init__(self, base: Sequence[Inequality], slow: fmpq) -> None:
@@ -279,8 +279,8 @@ class Cone:
         self._growth_of = cache(self._find_growth)
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
-    def assuming(self, more: Iterable[Inequality]) -> Cone:
-        return Cone((*self.base, *more), self.slow)
+    def assuming(self, more: Iterable[Inequality]) -> InequalityCone:
+        return InequalityCone((*self.base, *more), self.slow)
 
     def rows(self, monomials: Iterable[Powers]) -> RelevantInequalities:
         """Return the inequalities that may matter for a comparison of monomials."""
@@ -295,7 +295,7 @@ class Cone:
                 open_logs.append(log)
             else:
                 inequalities.append(growth)
-        inequalities += self._power_inequalities(list(atoms))
+        inequalities += self._iterate_power_inequalities(list(atoms))
         # Logarithms of logarithms are ordered as the logarithms are.
         for small in logs:
             for large in logs:
@@ -305,7 +305,7 @@ class Cone:
                         inequalities.append(order)
         return RelevantInequalities(tuple(inequalities), tuple(open_logs), tuple(logs))
 
-    def _power_inequalities(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
+    def _iterate_power_inequalities(self, atoms: Sequence[GrowthAtom]) -> Iterator[Inequality]:
         for small, large in permutations(atoms, 2):
             power = find_dominating_exponent(small, large, self.slow)
             if power is not None:
@@ -331,15 +331,15 @@ class Cone:
         """Bound log(w) by C*w^slow where w is at least a constant, and by C where w is at most one."""
         argument, log = atom.argument, make_monomial(atom)
         assert argument is not None
-        large = self._bounded_below(argument)
+        large = self._prove_bounded_below(argument)
         if large is not None:
             power = argument.power(Constant(self.slow))
             return Inequality(log, power, {"rule": "log below power", "power": str(self.slow)}, large.uses)
-        small = self._bounded_below(argument.inverse())
+        small = self._prove_bounded_below(argument.inverse())
         return None if small is None else Inequality(log, NO_GROWTH, {"rule": "log of bounded"}, small.uses)
 
-    def _bounded_below(self, monomial: Powers) -> Proof | None:
-        answer = solve([NO_GROWTH], [monomial], self.base)
+    def _prove_bounded_below(self, monomial: Powers) -> Proof | None:
+        answer = compare_clauses([NO_GROWTH], [monomial], self.base)
         return answer if isinstance(answer, Proof) else None
 
     def _find_cached_order(self, small: GrowthAtom, large: GrowthAtom, rows: Sequence[Inequality]) -> Inequality | None:

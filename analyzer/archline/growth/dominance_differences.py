@@ -60,14 +60,14 @@ class Share:
 
 
 @record(slots=True)
-class Covered:
+class Covering:
     """The rest of each positive term, and the shares that cover the negative terms."""
 
     left: dict[Term, fmpq]
     shares: tuple[Share, ...]
 
 
-class Absorption:
+class NegativeTermCover:
     """Covers negative terms by positive terms, with the exact bounds of facts."""
 
     def __init__(self, bounds: Sequence[DominanceBound]) -> None:
@@ -75,27 +75,27 @@ class Absorption:
 
     @cached_property
     def _gaps(self) -> list[_Gap]:
-        return list(_rational_gaps(self._bounds))
+        return list(_iterate_rational_gaps(self._bounds))
 
     def least(self, factor: Factor) -> DominanceBound | None:
         """Return the bound 1 <= c*factor with the smallest c, or None."""
         term = make_monomial(factor)
-        bounds = [*self._bounds, *_factor_bounds([factor], self._bounds)]
+        bounds = [*self._bounds, *_iterate_function_bounds([factor], self._bounds)]
         if _is_at_least_one(factor.expr):
-            bounds.append(one_below(factor))
+            bounds.append(make_factor_at_least_one(factor))
         usable = (bound for bound in bounds if bound.small == e.UNIT_TERM and bound.large == term)
         return min(usable, key=lambda bound: bound.factor, default=None)
 
-    def __call__(self, positive: e.Sum, negative: e.Sum) -> Covered | None:
+    def __call__(self, positive: e.Sum, negative: e.Sum) -> Covering | None:
         """Cover all negative terms; None if one is not covered, so that the difference may be negative."""
-        left = {term: rational_below(coefficient) for term, coefficient in positive.items()}
+        left = {term: round_to_rational_below(coefficient) for term, coefficient in positive.items()}
         shares: list[Share] = []
         for term, coefficient in negative.items():
-            term_shares = self._cover_term(term, -rational_below(-coefficient), left)
+            term_shares = self._cover_term(term, -round_to_rational_below(-coefficient), left)
             if term_shares is None:
                 return None
             shares.extend(term_shares)
-        return Covered(left, tuple(shares))
+        return Covering(left, tuple(shares))
 
     def _cover_term(self, term: Term, amount: fmpq, left: dict[Term, fmpq]) -> list[Share] | None:
         """Cover a term by all terms that are never smaller, in proportion, so that a part of each remains."""
@@ -118,17 +118,17 @@ class Absorption:
         """Find a factor with small <= factor*large, and its proof."""
         quotient = large / small
         gap = quotient.powers
-        factor_bounds = list(_factor_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
+        factor_bounds = list(_iterate_function_bounds(dict.fromkeys((*small.powers, *large.powers)), self._bounds))
         is_at_least_one = all(power.sign() >= 0 and _is_at_least_one(factor.expr) for factor, power in gap.items())
         if not quotient.is_rational or (is_at_least_one and not self._bounds and not factor_bounds):
             uses = self._multiply_minima(gap) if is_at_least_one else self._prove_by_one_bound(gap)
-            return None if uses is None else (_bound_factors(uses), uses)
-        usable = [*self._gaps, *_rational_gaps(factor_bounds)]
+            return None if uses is None else (_bound_product_of_factors(uses), uses)
+        usable = [*self._gaps, *_iterate_rational_gaps(factor_bounds)]
         return _prove_by_program({factor: power.rational for factor, power in gap.items()}, usable)
 
     def _multiply_minima(self, gap: Mapping[Factor, Constant]) -> Product:
         """Prove that 1 is at most a product of powers of factors that are at least 1."""
-        return tuple((self.least(factor) or one_below(factor), power) for factor, power in gap.items())
+        return tuple((self.least(factor) or make_factor_at_least_one(factor), power) for factor, power in gap.items())
 
     def _prove_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
         """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""
@@ -168,8 +168,8 @@ def _prove_by_program(gap: dict[Factor, fmpq], usable: Sequence[_Gap]) -> tuple[
     for factor, row in powers.items():
         rest = gap.get(factor, ZERO) - sum((row[index] * times for index, times in nonzero), ZERO)
         if rest:
-            uses.append((one_below(factor), Constant(rest)))
-    return _bound_product([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
+            uses.append((make_factor_at_least_one(factor), Constant(rest)))
+    return _bound_product_of_powers([(bound.factor, times.rational) for bound, times in uses]), tuple(uses)
 
 
 def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmpq]]) -> dict[Factor, list[fmpq]]:
@@ -181,7 +181,7 @@ def _tabulate_gaps(factors: Iterable[Factor], gaps: Sequence[Mapping[Factor, fmp
     return rows
 
 
-def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
+def _iterate_rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
     """Yield the bounds with rational powers only, with the powers of large/small."""
     for bound in bounds:
         gap = bound.large / bound.small
@@ -189,7 +189,7 @@ def _rational_gaps(bounds: Iterable[DominanceBound]) -> Iterator[_Gap]:
             yield bound, {factor: power.rational for factor, power in gap.powers.items()}
 
 
-def one_below(factor: Factor) -> DominanceBound:
+def make_factor_at_least_one(factor: Factor) -> DominanceBound:
     """Return the bound 1 <= factor."""
     match factor.expr:
         case s.Call(function=function):
@@ -199,7 +199,7 @@ def one_below(factor: Factor) -> DominanceBound:
     return DominanceBound(e.UNIT_TERM, make_monomial(factor), ONE, {"rule": rule})
 
 
-def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
+def _iterate_function_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
     """Yield bounds of functions by their arguments, such as min(a, b) <= a, a <= max(a, b) and x <= ceil(x)."""
     for factor in factors:
         term = make_monomial(factor)
@@ -208,21 +208,23 @@ def _factor_bounds(factors: Iterable[Factor], known: Sequence[DominanceBound]) -
                 yield DominanceBound(term, _read_single_term(inner)[0], LOG_FACTOR, {"rule": "log below size"})
                 yield DominanceBound(e.UNIT_TERM, term, MIN_LOG_FACTOR, {"rule": "log of size"})
             case s.Binary(op="^", left=s.Integer(value=2), right=s.Name() as inner):
-                yield from _exponential_bounds(term, _read_single_term(inner)[0], known)
+                yield from _iterate_exponential_bounds(term, _read_single_term(inner)[0], known)
             case s.Call(function="min" | "floor" as name, arguments=arguments):
-                yield from _argument_bounds(term, arguments, name, above=False)
+                yield from _iterate_argument_bounds(term, arguments, name, above=False)
             case s.Call(function="max" | "ceil" as name, arguments=arguments):
-                yield from _argument_bounds(term, arguments, name, above=True)
+                yield from _iterate_argument_bounds(term, arguments, name, above=True)
             case s.Binary(op="//", left=left, right=right):
                 quotient = s.Binary("/", left, right, span=left.span)
-                yield from _argument_bounds(term, (quotient,), "floor", above=False)
+                yield from _iterate_argument_bounds(term, (quotient,), "floor", above=False)
             case s.Binary(op="%", left=left, right=right):
-                yield from _argument_bounds(term, (left, right), "remainder", above=False)
+                yield from _iterate_argument_bounds(term, (left, right), "remainder", above=False)
             case _:
                 pass
 
 
-def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBound]) -> Iterator[DominanceBound]:
+def _iterate_exponential_bounds(
+    term: Term, exponent: Term, known: Sequence[DominanceBound]
+) -> Iterator[DominanceBound]:
     """Yield lower bounds of 2^n: powers of n, and 2^c for n >= c."""
     for power in range(1, POWERS_BELOW_EXPONENTIAL + 1):
         small = exponent.power(Constant.of(power))
@@ -234,7 +236,9 @@ def _exponential_bounds(term: Term, exponent: Term, known: Sequence[DominanceBou
             yield DominanceBound(e.UNIT_TERM, term, fmpq(1, 2**minimum), {**bound.because, "rule": "exponential"})
 
 
-def _argument_bounds(own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool) -> Iterator[DominanceBound]:
+def _iterate_argument_bounds(
+    own: Term, arguments: Iterable[s.Expr], rule: str, *, above: bool
+) -> Iterator[DominanceBound]:
     """Yield argument <= value if `above`, else value <= argument, if all arguments are positive terms."""
     parts = [_read_single_term(argument) for argument in arguments]
     if not all(coefficient > 0 for _, coefficient in parts):
@@ -272,11 +276,11 @@ def _is_at_least_one(expr: s.Expr) -> bool:
             return e.is_exponential(expr)
 
 
-def rational_below(value: Constant) -> fmpq:
+def round_to_rational_below(value: Constant) -> fmpq:
     """Return the constant if it is rational, or a rational just below it."""
     if value.is_rational:
         return value.rational
-    return exact_midpoint(value.enclosed(PRECISION).lower())
+    return exact_midpoint(value.enclose_at_precision(PRECISION).lower())
 
 
 def _approximate_log2(value: fmpq) -> fmpq:
@@ -285,18 +289,18 @@ def _approximate_log2(value: fmpq) -> fmpq:
     return fmpq(round(float((arb(value).log() / arb.const_log2()).mid()) * SCALE), SCALE)
 
 
-def _bound_factors(uses: Product) -> fmpq:
+def _bound_product_of_factors(uses: Product) -> fmpq:
     """Return a rational that is at least the product of the factors of bounds, each to its power."""
     bounded = [(bound.factor, power) for bound, power in uses if bound.factor != 1]
     if all(power.is_rational for _, power in bounded):
-        return _bound_product([(factor, power.rational) for factor, power in bounded])
+        return _bound_product_of_powers([(factor, power.rational) for factor, power in bounded])
     product = arb(1)
     for factor, power in bounded:
-        product *= arb(factor) ** power.enclosed(PRECISION)
+        product *= arb(factor) ** power.enclose_at_precision(PRECISION)
     return exact_midpoint(product.upper())
 
 
-def _bound_product(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
+def _bound_product_of_powers(powers: Iterable[tuple[fmpq, fmpq]]) -> fmpq:
     """Return a rational that is at least the product of rationals to rational powers."""
     exact, rest = ONE, arb(1)
     for base, power in powers:

@@ -19,8 +19,8 @@ from archline.expr.tree import has_same_structure, rewrite_parts
 from archline.growth import balls, rules
 from archline.growth import normal_form as e
 from archline.growth.candidates import Shape, is_call
-from archline.growth.is_big_o import MANY_TRIALS, Proved, Refuted, Undecided, Verdict, can_prove_big_o, is_O
-from archline.growth.log_domain import Domain, names_of
+from archline.growth.is_big_o import DEFAULT_TRIALS, Proved, Refuted, Undecided, Verdict, can_prove_big_o, is_O
+from archline.growth.log_domain import Domain, find_sizes
 from archline.growth.monomials import Term
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
@@ -35,14 +35,14 @@ TOO_LONG = "the derived bounds have too many terms, or are nested too deeply, to
 UNDECIDED = "the derived bounds do not decide it"
 
 
-def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
+def reduce_sum_by_order(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.Expr | None:
     """Multiply out a sum of monomials and drop terms of no higher order than another; None for other expressions.
 
     `share` replaces min(1, e): 1 for an upper bound, 0 for a lower one.
     """
     terms = _expand_terms(
-        drop_neutral_operands(
-            expr if share is None else rewrite_parts(expr, lambda part: share if _is_share(part) else None)
+        simplify_with_unit_constants(
+            expr if share is None else rewrite_parts(expr, lambda part: share if _is_minimum_with_one(part) else None)
         )
     )
     exprs = [term.tree() for term in dict.fromkeys(terms) if term is not None]
@@ -56,13 +56,13 @@ def reduced_sum(expr: s.Expr, domain: Domain, share: s.Expr | None = None) -> s.
     return sum_terms((False, exprs[position]) for position in remaining)
 
 
-def _is_share(expr: s.Expr) -> bool:
+def _is_minimum_with_one(expr: s.Expr) -> bool:
     """Whether an expression is min(1, e)."""
     return (
         isinstance(expr, s.Call)
         and expr.function == "min"
         and len(expr.arguments) == 2
-        and is_number(expr.arguments[0], 1)
+        and is_integer_literal(expr.arguments[0], 1)
     )
 
 
@@ -72,7 +72,7 @@ def _expand_terms(expr: s.Expr) -> list[Shape | None]:
         terms = e.expand(rewrite_parts(expr, _replace_max_by_sum))
     except OutOfReachError:
         return [None]
-    return [_as_shape(term) if coefficient.sign() > 0 else None for term, coefficient in terms.items()]
+    return [_read_shape(term) if coefficient.sign() > 0 else None for term, coefficient in terms.items()]
 
 
 def _replace_max_by_sum(expr: s.Expr) -> s.Expr | None:
@@ -88,7 +88,7 @@ def _replace_max_by_sum(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _as_shape(term: Term) -> Shape | None:
+def _read_shape(term: Term) -> Shape | None:
     """Return a term of names and logarithms as a shape; None for a term with other factors."""
     return term if all(isinstance(base.expr, s.Name) or is_call(base.expr, "log2") for base in term.powers) else None
 
@@ -98,7 +98,7 @@ def make_sum(left: s.Expr, right: s.Expr) -> s.Expr:
     return s.Binary("+", left, right, span=left.span)
 
 
-def added_terms(expr: s.Expr) -> list[Shape]:
+def find_added_terms(expr: s.Expr) -> list[Shape]:
     """Return the monomials of a sum that are added, multiplied out; other terms are omitted."""
     return [term for term in _expand_terms(expr) if term is not None]
 
@@ -125,14 +125,16 @@ def divide_expressions(f: s.Expr, g: s.Expr) -> s.Expr:
         return plain
     top, bottom = (prod((next(iter(terms[x])) for x in side), start=e.UNIT_TERM) for side in (above, below))
     ratio = (top / bottom).tree()
-    return ratio if _as_shape(top / bottom) or len(format_expression(ratio)) < len(format_expression(plain)) else plain
+    return (
+        ratio if _read_shape(top / bottom) or len(format_expression(ratio)) < len(format_expression(plain)) else plain
+    )
 
 
 def split_product(expr: s.Expr) -> list[s.Expr]:
     """Split a product into its factors; 1 has none."""
     if isinstance(expr, s.Binary) and expr.op == "*":
         return [*split_product(expr.left), *split_product(expr.right)]
-    return [] if is_number(expr, 1) else [expr]
+    return [] if is_integer_literal(expr, 1) else [expr]
 
 
 def make_order_formula(relation: str, bound: s.Expr) -> Formula:
@@ -148,39 +150,43 @@ def is_proved_big_o(f: s.Expr, g: s.Expr, domain: Domain) -> bool:
         return False
 
 
-def drop_neutral_operands(expr: s.Expr) -> s.Expr:
+def simplify_with_unit_constants(expr: s.Expr) -> s.Expr:
     """Drop factors of 1 and terms of 0 from an expression, and write a*(x/a) as x; 1 stands for any constant."""
     match expr:
         case s.Binary(op=op, left=left, right=right):
-            a, b = drop_neutral_operands(left), drop_neutral_operands(right)
+            a, b = simplify_with_unit_constants(left), simplify_with_unit_constants(right)
             match op:
-                case "*" if is_number(a, 0) or is_number(b, 0):
+                case "*" if is_integer_literal(a, 0) or is_integer_literal(b, 0):
                     return ZERO
-                case "*" | "+" if is_number(a, 1 if op == "*" else 0):
+                case "*" | "+" if is_integer_literal(a, 1 if op == "*" else 0):
                     return b
-                case "*" | "/" if is_number(b, 1):
+                case "*" | "/" if is_integer_literal(b, 1):
                     return a
                 case "*" if isinstance(b, s.Binary) and b.op == "/" and has_same_structure(a, b.right):
                     return b.left
-                case "+" | "-" if is_number(b, 0):
+                case "+" | "-" if is_integer_literal(b, 0):
                     return a
-                case "-" if is_number(a, 1) and is_number(b, 1):
+                case "-" if is_integer_literal(a, 1) and is_integer_literal(b, 1):
                     # 1 - 1 -> 1: a difference of quantities is positive, as a model divides by it.
                     return a
-                case "/" if is_number(a, 0):
+                case "/" if is_integer_literal(a, 0):
                     return a
                 case _:
                     return s.Binary(op, a, b, span=expr.span)
         case s.Call(function="max", arguments=arguments):
-            terms = tuple(argument for argument in map(drop_neutral_operands, arguments) if not is_number(argument, 0))
+            terms = tuple(
+                argument
+                for argument in map(simplify_with_unit_constants, arguments)
+                if not is_integer_literal(argument, 0)
+            )
             return terms[0] if len(terms) == 1 else s.Call("max", terms, span=expr.span) if terms else ZERO
         case s.Call(function=function, arguments=arguments):
-            return s.Call(function, tuple(map(drop_neutral_operands, arguments)), span=expr.span)
+            return s.Call(function, tuple(map(simplify_with_unit_constants, arguments)), span=expr.span)
         case _:
             return expr
 
 
-def is_number(expr: s.Expr, value: int) -> bool:
+def is_integer_literal(expr: s.Expr, value: int) -> bool:
     """Whether an expression is the given integer."""
     return isinstance(expr, s.Integer) and expr.value == value
 
@@ -209,7 +215,7 @@ class Growth:
 
     @property
     def is_zero(self) -> bool:
-        return self.upper is not None and is_number(self.upper, 0)
+        return self.upper is not None and is_integer_literal(self.upper, 0)
 
     @property
     def text(self) -> str | None:
@@ -243,7 +249,7 @@ def _decide_big_o(f: s.Expr | None, g: s.Expr | None, domain: Domain, *, refutes
     if f is None or g is None:
         return Undecided("the growth is unknown")
     try:
-        return is_O(f, g, domain, MANY_TRIALS if refutes else 0)
+        return is_O(f, g, domain, DEFAULT_TRIALS if refutes else 0)
     except ArchlineError as problem:
         return Undecided(problem.diagnostics[0].message)
 
@@ -299,7 +305,7 @@ class GrowthVerdict:
 
 
 @lru_cache(maxsize=64)
-def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
+def make_domain(facts: tuple[s.Fact, ...]) -> Domain | None:
     """Return the domain of the sizes that satisfy the facts; None if no sizes from 1 on do."""
     try:
         return Domain(facts)
@@ -309,7 +315,7 @@ def domain_of(facts: tuple[s.Fact, ...]) -> Domain | None:
         raise
 
 
-def sides_of(relation: str) -> tuple[str, ...]:
+def list_sides(relation: str) -> tuple[str, ...]:
     """Return the directions that a relation claims."""
     return ("O", "Omega") if relation == "Theta" else (relation,)
 
@@ -318,7 +324,7 @@ def decide_growth(relation: str, pieces: Sequence[Growth], bound: s.Expr, confir
     """Decide whether a quantity is O, Omega or Theta of an expression; its pieces cover all sizes."""
     unknown, proofs = "" if pieces else "its growth is not known", tuple[Proved, ...]()
     for piece in pieces:
-        for side in sides_of(relation):
+        for side in list_sides(relation):
             verdict = decide_side(side, piece, Growth(bound, bound), piece.facts, confirm)
             proofs += verdict.proofs
             place = f"where {piece.when}: " if piece.where else ""
@@ -333,12 +339,12 @@ def decide_side(
     side: str, first: Growth, second: Growth, facts: tuple[s.Fact, ...], confirm: Confirm = accept_counterexample
 ) -> GrowthVerdict:
     """Decide whether one quantity is O (or Omega) of another, from proofs and refutations of their bounds."""
-    if any(bound is not None and _is_long(bound) for bound in (first.lower, first.upper)):
+    if any(bound is not None and _is_too_long(bound) for bound in (first.lower, first.upper)):
         return GrowthVerdict("unknown", TOO_LONG)
     if side == "O" and first.is_zero:
         return GrowthVerdict("holds", "")
     try:
-        domain = domain_of(facts)
+        domain = make_domain(facts)
     except ArchlineError as problem:
         return GrowthVerdict("unknown", problem.diagnostics[0].message)
     if domain is None:
@@ -349,7 +355,7 @@ def decide_side(
             return GrowthVerdict("holds", "", (proof,))
         case Refuted() as refuted if (witness := confirm(side, refuted)) is not None:
             return GrowthVerdict("fails", _describe_counterexample(refuted, side, witness), refuted=refuted)
-        case _ if side == "Omega" and first.lower is not None and is_number(first.lower, 0):
+        case _ if side == "Omega" and first.lower is not None and is_integer_literal(first.lower, 0):
             return GrowthVerdict("unknown", "no lower bound above 0 is known")
         case answer:
             return GrowthVerdict("unknown", answer.reason if isinstance(answer, Undecided) else UNDECIDED)
@@ -370,7 +376,7 @@ def combine_verdicts(halves: Mapping[str, GrowthVerdict]) -> GrowthVerdict:
     return GrowthVerdict("unknown", both if len(halves) > 1 else reason)
 
 
-def _is_long(expr: s.Expr) -> bool:
+def _is_too_long(expr: s.Expr) -> bool:
     """Whether an expression has too many nodes, or calls nested too deeply, to be compared."""
     pending, count = [(expr, 0)], 0
     while pending:
@@ -394,7 +400,7 @@ def _describe_counterexample(refuted: Refuted, side: str, witness: Witness) -> s
     """Describe sizes along which the ratio is unbounded, with the true value at some sizes."""
     data = refuted.counterexample
     above, below = ("cost", "claim") if side == "O" else ("claim", "cost")
-    names = {*names_of(refuted.question.f), *names_of(refuted.question.g), *witness.names}
+    names = {*find_sizes(refuted.question.f), *find_sizes(refuted.question.g), *witness.names}
     if data["kind"] == "point":
         at: Mapping[str, object] = data["at"]  # type: ignore[assignment]
         return f"at {_format_sizes(at, names)} the {above} is {data['f']} and the {below} {data['g']}"
@@ -408,5 +414,5 @@ def _format_sizes(sizes: Mapping[str, object], names: Container[str]) -> str:
     """Format the sizes of the given names as `m = 2^T, n = T`."""
     chosen = {name: value for name, value in sizes.items() if name in names}
     return ", ".join(
-        f"{name} = {balls.exact_text(value) if isinstance(value, int) else value}" for name, value in chosen.items()
+        f"{name} = {balls.format_integer(value) if isinstance(value, int) else value}" for name, value in chosen.items()
     )

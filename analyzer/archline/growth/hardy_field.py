@@ -19,11 +19,11 @@ from archline.numbers import fmpq
 from archline.records import record
 
 PRECISION = 192
-LEVELS = 5
+LEVEL_COUNT = 5
 """The number of levels of a scale: 2^T, T, log2(T), and the first two iterates of the logarithm."""
 
 Scale: TypeAlias = tuple[Constant, ...]
-FLAT: Scale = (ZERO_CONSTANT,) * LEVELS
+CONSTANT_SCALE: Scale = (ZERO_CONSTANT,) * LEVEL_COUNT
 
 
 @record(slots=True)
@@ -35,7 +35,7 @@ class ScaledTerm:
 
 
 @record(slots=True)
-class Value:
+class AsymptoticValue:
     """A sum of terms of different scales, the largest first, if `exact`; else its leading term. No terms: zero."""
 
     terms: tuple[ScaledTerm, ...]
@@ -50,7 +50,7 @@ class Value:
         return self.leading.coefficient.sign() if self.terms else 0
 
 
-ZERO = Value((), exact=True)
+ZERO = AsymptoticValue((), exact=True)
 
 
 def compare_scales(left: Scale, right: Scale) -> int:
@@ -62,28 +62,28 @@ def compare_scales(left: Scale, right: Scale) -> int:
     return 0
 
 
-def make_constant(value: Constant) -> Value:
+def make_constant(value: Constant) -> AsymptoticValue:
     """Return a constant as a value."""
-    return Value((ScaledTerm(value, FLAT),), exact=True) if value else ZERO
+    return AsymptoticValue((ScaledTerm(value, CONSTANT_SCALE),), exact=True) if value else ZERO
 
 
-def make_number(value: fmpq) -> Value:
+def make_number(value: fmpq) -> AsymptoticValue:
     """Return a rational as a value."""
     return make_constant(Constant(value))
 
 
-def make_level_value(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> Value:
+def make_level_value(scale: Iterable[fmpq], coefficient: fmpq = ONE) -> AsymptoticValue:
     """Return the coefficient times powers of the levels."""
-    padded = [*(Constant(power) for power in scale), *FLAT][:LEVELS]
-    return Value((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
+    padded = [*(Constant(power) for power in scale), *CONSTANT_SCALE][:LEVEL_COUNT]
+    return AsymptoticValue((ScaledTerm(Constant(coefficient), tuple(padded)),), exact=True)
 
 
-def negate_value(value: Value) -> Value:
+def negate_value(value: AsymptoticValue) -> AsymptoticValue:
     """Return minus the value."""
-    return Value(tuple(ScaledTerm(-term.coefficient, term.scale) for term in value.terms), value.exact)
+    return AsymptoticValue(tuple(ScaledTerm(-term.coefficient, term.scale) for term in value.terms), value.exact)
 
 
-def add_values(left: Value, right: Value) -> Value:
+def add_values(left: AsymptoticValue, right: AsymptoticValue) -> AsymptoticValue:
     """Return left + right. Raises OutOfReachError where leading terms cancel."""
     if not left.terms or not right.terms:
         return left if left.terms else right
@@ -91,30 +91,30 @@ def add_values(left: Value, right: Value) -> Value:
         return _add_exactly([*left.terms, *right.terms])
     sign = compare_scales(left.leading.scale, right.leading.scale)
     if sign:
-        return Value(((left if sign > 0 else right).leading,), exact=False)
+        return AsymptoticValue(((left if sign > 0 else right).leading,), exact=False)
     total = left.leading.coefficient + right.leading.coefficient
     if not total.sign():
         raise OutOfReachError("leading terms cancel")
-    return Value((ScaledTerm(total, left.leading.scale),), exact=False)
+    return AsymptoticValue((ScaledTerm(total, left.leading.scale),), exact=False)
 
 
-def _add_exactly(terms: list[ScaledTerm]) -> Value:
+def _add_exactly(terms: list[ScaledTerm]) -> AsymptoticValue:
     merged: dict[Scale, Constant] = {}
     for term in terms:
         total = merged.pop(term.scale, ZERO_CONSTANT) + term.coefficient
         if total:
             merged[term.scale] = total
     scales = sorted(merged, key=cmp_to_key(compare_scales), reverse=True)
-    return Value(tuple(ScaledTerm(merged[scale], scale) for scale in scales), exact=True)
+    return AsymptoticValue(tuple(ScaledTerm(merged[scale], scale) for scale in scales), exact=True)
 
 
-def multiply_values(left: Value, right: Value) -> Value:
+def multiply_values(left: AsymptoticValue, right: AsymptoticValue) -> AsymptoticValue:
     """Return left * right."""
     if not left.terms or not right.terms:
         return ZERO
     if left.exact and right.exact and len(left.terms) * len(right.terms) <= 64:
         return _add_exactly([_multiply_terms(a, b) for a in left.terms for b in right.terms])
-    return Value((_multiply_terms(left.leading, right.leading),), exact=False)
+    return AsymptoticValue((_multiply_terms(left.leading, right.leading),), exact=False)
 
 
 def _multiply_terms(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
@@ -122,7 +122,7 @@ def _multiply_terms(left: ScaledTerm, right: ScaledTerm) -> ScaledTerm:
     return ScaledTerm(left.coefficient * right.coefficient, scale)
 
 
-def raise_value(value: Value, exponent: Constant) -> Value:
+def raise_value(value: AsymptoticValue, exponent: Constant) -> AsymptoticValue:
     """Return value^exponent. Raises OutOfReachError for 1/0 and roots of negative numbers."""
     if not exponent:
         return make_number(ONE)
@@ -137,10 +137,10 @@ def raise_value(value: Value, exponent: Constant) -> Value:
         raise OutOfReachError("a power of a negative number")
     scale = tuple(power * exponent for power in value.leading.scale)
     single = value.exact and len(value.terms) == 1
-    return Value((ScaledTerm(value.leading.coefficient.power(exponent), scale),), exact=single)
+    return AsymptoticValue((ScaledTerm(value.leading.coefficient.power(exponent), scale),), exact=single)
 
 
-def take_log2(value: Value) -> Value:
+def take_log2(value: AsymptoticValue) -> AsymptoticValue:
     """Return the binary logarithm of 2 + value. Raises OutOfReachError for a negative value or too many logarithms."""
     if not value.terms:
         return make_number(ONE)
@@ -150,49 +150,49 @@ def take_log2(value: Value) -> Value:
     for level, power in enumerate(term.scale):
         sign = power.sign()
         if sign < 0:
-            return Value((ScaledTerm(ONE_CONSTANT, FLAT),), exact=False)
+            return AsymptoticValue((ScaledTerm(ONE_CONSTANT, CONSTANT_SCALE),), exact=False)
         if sign > 0:
-            if level + 1 == LEVELS:
+            if level + 1 == LEVEL_COUNT:
                 raise OutOfReachError("too many logarithms")
-            scale = tuple(ONE_CONSTANT if index == level + 1 else ZERO_CONSTANT for index in range(LEVELS))
-            return Value((ScaledTerm(power, scale),), exact=False)
-    return Value((ScaledTerm((term.coefficient + Constant.of(2)).log2(), FLAT),), exact=False)
+            scale = tuple(ONE_CONSTANT if index == level + 1 else ZERO_CONSTANT for index in range(LEVEL_COUNT))
+            return AsymptoticValue((ScaledTerm(power, scale),), exact=False)
+    return AsymptoticValue((ScaledTerm((term.coefficient + Constant.of(2)).log2(), CONSTANT_SCALE),), exact=False)
 
 
-def raise_two(value: Value) -> Value:
+def raise_two_to_value(value: AsymptoticValue) -> AsymptoticValue:
     """Return 2^value for an exact multiple of one level below 2^T. Raises OutOfReachError."""
     if not value.exact or len(value.terms) != 1:
         raise OutOfReachError("an exponent that is not known exactly")
     (term,) = value.terms
     for level, power in enumerate(term.scale):
         if power:
-            above = tuple(term.coefficient if index == level - 1 else ZERO_CONSTANT for index in range(LEVELS))
+            above = tuple(term.coefficient if index == level - 1 else ZERO_CONSTANT for index in range(LEVEL_COUNT))
             if not level or power != ONE_CONSTANT or any(term.scale[level + 1 :]):
                 raise OutOfReachError("an exponent that grows otherwise than 2^T or its logarithms")
-            return Value((ScaledTerm(ONE_CONSTANT, above),), exact=True)
+            return AsymptoticValue((ScaledTerm(ONE_CONSTANT, above),), exact=True)
     return make_constant(Constant.of(2).power(term.coefficient))
 
 
-def compare_values(left: Value, right: Value) -> int:
+def compare_values(left: AsymptoticValue, right: AsymptoticValue) -> int:
     """Return the sign of left - right for all large T."""
     return add_values(left, negate_value(right)).sign
 
 
-def round_value(value: Value, up: bool) -> Value:
+def round_value(value: AsymptoticValue, up: bool) -> AsymptoticValue:
     """Return the ceil or floor of a nonnegative value. Raises OutOfReachError near an integer."""
     if not value.terms:
         return ZERO
     if value.sign < 0:
         raise OutOfReachError("rounding of a negative number")
-    sign = compare_scales(value.leading.scale, FLAT)
+    sign = compare_scales(value.leading.scale, CONSTANT_SCALE)
     if sign > 0:
-        return Value((value.leading,), exact=False)
+        return AsymptoticValue((value.leading,), exact=False)
     if sign < 0:
         return make_number(ONE) if up else ZERO
     coefficient = value.leading.coefficient
     if coefficient.is_rational and value.exact and len(value.terms) == 1:
         return make_number(fmpq(coefficient.rational.ceil() if up else coefficient.rational.floor()))
-    near = coefficient.enclosed(PRECISION)
+    near = coefficient.enclose_at_precision(PRECISION)
     whole = (near.ceil() if up else near.floor()).unique_fmpz()
     if whole is None or near.contains_integer():
         raise OutOfReachError("rounding near an integer")
@@ -209,11 +209,11 @@ class Curve:
     scales: Mapping[str, tuple[fmpq, ...]]
     coefficients: Mapping[str, fmpq]
 
-    def value(self, name: str) -> Value:
+    def value(self, name: str) -> AsymptoticValue:
         return make_level_value(self.scales.get(name, ()), self.coefficients.get(name, fmpq(1)))
 
 
-def evaluate_along(expr: s.Expr, curve: Curve) -> Value:
+def evaluate_along(expr: s.Expr, curve: Curve) -> AsymptoticValue:
     """Evaluate an expression along the curve. Raises OutOfReachError where leading terms do not decide."""
     value = e.evaluate_constant(expr)
     if value is not None:
@@ -233,7 +233,7 @@ def evaluate_along(expr: s.Expr, curve: Curve) -> Value:
             raise OutOfReachError("not an expression in sizes")
 
 
-def _apply_operator(op: str, left: Value, right: Value) -> Value:
+def _apply_operator(op: str, left: AsymptoticValue, right: AsymptoticValue) -> AsymptoticValue:
     match op:
         case "+":
             return add_values(left, right)
@@ -249,7 +249,7 @@ def _apply_operator(op: str, left: Value, right: Value) -> Value:
             raise OutOfReachError(f"`{op}` along a curve")
 
 
-def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
+def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> AsymptoticValue:
     value = e.evaluate_constant(exponent)
     if value is not None:
         return raise_value(evaluate_along(base, curve), value)
@@ -266,14 +266,14 @@ def _evaluate_power(base: s.Expr, exponent: s.Expr, curve: Curve) -> Value:
                 # b^(c*log2(2 + w)) is (2 + w)^(c*log2(b)).
                 power_base = add_values(evaluate_along(inner, curve), make_number(fmpq(2)))
             case s.Name(id=name):
-                power_base = raise_two(curve.value(name))
+                power_base = raise_two_to_value(curve.value(name))
             case _:
                 raise OutOfReachError("an exponent that is not constant")
         result = multiply_values(result, raise_value(power_base, coefficient * base_value.log2()))
     return result
 
 
-def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
+def evaluate_log_along(expr: s.Expr, curve: Curve) -> AsymptoticValue:
     """Return log2 of a positive expression, up to smaller terms or a constant. Raises OutOfReachError near 0 or 1."""
     match expr:
         case s.Binary(op="*" | "/" as op, left=left, right=right):
@@ -290,7 +290,7 @@ def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
             return make_constant(value.log2())
         case _:
             limit = evaluate_along(expr, curve)
-            if not limit.terms or (growing := compare_scales(limit.leading.scale, FLAT)) < 0:
+            if not limit.terms or (growing := compare_scales(limit.leading.scale, CONSTANT_SCALE)) < 0:
                 raise OutOfReachError("a logarithm of a value that tends to 0")
             if growing:
                 return take_log2(limit)
@@ -299,7 +299,7 @@ def evaluate_log_along(expr: s.Expr, curve: Curve) -> Value:
             return make_constant(limit.leading.coefficient.log2())
 
 
-def _apply_function(function: str, values: list[Value]) -> Value:
+def _apply_function(function: str, values: list[AsymptoticValue]) -> AsymptoticValue:
     first, *rest = values
     match function:
         case "min" | "max":
@@ -318,13 +318,13 @@ def _apply_function(function: str, values: list[Value]) -> Value:
             raise OutOfReachError(f"`{function}` along a curve")
 
 
-def _find_extreme(left: Value, right: Value, sign: int) -> Value:
+def _find_extreme(left: AsymptoticValue, right: AsymptoticValue, sign: int) -> AsymptoticValue:
     try:
         return left if compare_values(left, right) * sign >= 0 else right
     except OutOfReachError:
         if left.terms and right.terms and left.leading == right.leading:
             # Both have this leading term, and so have their maximum and minimum.
-            return Value((left.leading,), exact=False)
+            return AsymptoticValue((left.leading,), exact=False)
         raise
 
 
@@ -360,16 +360,16 @@ def _is_true_along(fact: s.Fact, curve: Curve) -> bool:
             return False
 
 
-def _is_power_of_two(value: Value, *, even: bool) -> bool:
+def _is_power_of_two(value: AsymptoticValue, *, even: bool) -> bool:
     """Whether a value is a power of 2, of 16 if `even`, at T = 2^(2^i) for infinitely many i."""
     if not (value.exact and len(value.terms) == 1):
         return False
     if not value.leading.coefficient.is_rational:
         return False
     exact = value.leading.coefficient.rational
-    if compare_scales(value.leading.scale, FLAT) < 0:
+    if compare_scales(value.leading.scale, CONSTANT_SCALE) < 0:
         return False
-    if value.leading.scale == FLAT or all(power == ZERO_CONSTANT for power in value.leading.scale):
+    if value.leading.scale == CONSTANT_SCALE or all(power == ZERO_CONSTANT for power in value.leading.scale):
         return exact.q == 1 and int(exact).bit_count() == 1 and (not even or exact == 1)
     # At these T all levels are powers of 2.
     powers = [power.rational for power in value.leading.scale if power]

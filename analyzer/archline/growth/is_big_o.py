@@ -21,14 +21,14 @@ from archline.expr.intervals import MAX_BITS
 from archline.expr.text import format_expression, format_fact
 from archline.growth import normal_form as e
 from archline.growth import rules
-from archline.growth.bounds import DifferenceStep, Envelope, Reader
+from archline.growth.bounds import DifferenceStep, Envelope, EnvelopeReader
 from archline.growth.counterexample import (
     Divergence,
     Point,
     Refuter,
     Sample,
-    curve_texts,
     encode_counterexample,
+    format_curve,
     sample_curve,
 )
 from archline.growth.direction_lp import ENCLOSURE_BITS, Inequality, Product, Proof
@@ -38,14 +38,14 @@ from archline.growth.lattices import (
     Clause,
     Lattice,
     Powers,
-    largest_of_smallest,
     multiply_lattices,
-    smallest_of_largest,
+    to_maximum_of_minima,
+    to_minimum_of_maxima,
 )
-from archline.growth.log_domain import Domain, names_of
+from archline.growth.log_domain import Domain, find_sizes
 from archline.growth.monomials import Monomial
 from archline.growth.normal_form import find_exponent_sizes
-from archline.growth.prove import SLOW, Search, Tree, bounds_logs
+from archline.growth.prove import SLOW, ProofSearch, Tree, uses_log_bounds
 from archline.language import syntax as s
 from archline.language.diagnostics import error
 from archline.language.parser import parse_expression
@@ -148,7 +148,7 @@ def _encode_exact_bound(bound: DominanceBound) -> Data:
 
 INITIAL_ACCURACY, FINER_ACCURACY = (SLOW, ENCLOSURE_BITS), (fmpq(1, 1 << 200), 600)
 """The small power that bounds logarithms, and the bits of enclosures of irrationals: at first, and if that fails."""
-MANY_TRIALS = 400
+DEFAULT_TRIALS = 400
 READABLE_EXPONENTS = tuple(fmpq(1, denominator) for denominator in (1, 2, 4, 8, 64, 1024, 1 << 20))
 
 
@@ -169,7 +169,7 @@ class Proved:
     question: Question
     clauses: tuple[list[Clause], list[Clause]]
     trees: Sequence[Tree]
-    reader: Reader
+    reader: EnvelopeReader
     multiple: Constant | None = None
     """The factor c where f is c*g term by term, whatever the sign of g."""
 
@@ -188,10 +188,10 @@ class Proved:
 
     def _find_readable_trees(self) -> Sequence[Tree]:
         """Repeat the proof with bounds of logarithms by powers that are not needlessly small."""
-        if not any(map(bounds_logs, self.trees)):
+        if not any(map(uses_log_bounds, self.trees)):
             return self.trees
         for slow in READABLE_EXPONENTS:
-            again = Search(self.question.domain, self.question.names, None, slow).prove(*self.clauses)
+            again = ProofSearch(self.question.domain, self.question.names, None, slow).prove(*self.clauses)
             if again is not None:
                 return again
         return self.trees
@@ -211,7 +211,7 @@ class Refuted:
     @property
     def curve(self) -> Mapping[str, str]:
         """The sizes on the curve as functions of T; empty for a point."""
-        return {} if isinstance(self.found, Point) else curve_texts(self.found.curve)
+        return {} if isinstance(self.found, Point) else format_curve(self.found.curve)
 
     @cached_property
     def points(self) -> list[Mapping[str, int]]:
@@ -238,7 +238,7 @@ Verdict: TypeAlias = Proved | Refuted | Undecided
 
 
 def is_O(  # noqa: N802
-    f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = (), trials: int = MANY_TRIALS
+    f: s.Expr, g: s.Expr, facts: Sequence[s.Fact] | Domain = (), trials: int = DEFAULT_TRIALS
 ) -> Verdict:
     """Decide whether f = O(g) under the facts; a `Domain` answers many questions under the same facts faster.
 
@@ -246,7 +246,7 @@ def is_O(  # noqa: N802
     Raises ArchlineError (AL481) where a side is nowhere positive.
     """
     domain = facts if isinstance(facts, Domain) else Domain(facts)
-    names = names_of(f) | names_of(g) | domain.names
+    names = find_sizes(f) | find_sizes(g) | domain.names
     question = Question(f, g, domain, names)
     reader = domain.reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))
     refuter = Refuter(f, g, domain, names)
@@ -261,7 +261,7 @@ def is_O(  # noqa: N802
         # Factors of both cancel: (2*n)^n/n^n grows as 2^n does.
         refuter = Refuter(parse_expression(str(upper / lower)), b.number(1), domain, names, f, g)
     if lower is None:
-        point = refuter.by_point() if trials else None
+        point = refuter.refute_at_point() if trials else None
         if point is not None:
             return Refuted(question, point)
         reason = "neither a lower bound on the right side nor a counterexample is found"
@@ -275,16 +275,16 @@ def is_O(  # noqa: N802
 def can_prove_big_o(f: s.Expr, g: s.Expr, domain: Domain, factor: s.Expr | None = None) -> bool:
     """Whether f = O(g), or O(factor*g), is proved; cheaper than `is_O`, as a failed proof ends the search."""
     both = (f, g) if factor is None else (f, g, factor)
-    names = domain.names.union(*map(names_of, both))
-    reader = domain.shared_reader(names, frozenset[str]().union(*map(find_exponent_sizes, both)))
+    names = domain.names.union(*map(find_sizes, both))
+    reader = domain.get_shared_reader(names, frozenset[str]().union(*map(find_exponent_sizes, both)))
     try:
         upper, lower = _require_upper(f, reader.read(f)), reader.read(g).lower
         times = ONE if factor is None else reader.read(factor).lower
         if lower is not None and times is not None:
-            sides = largest_of_smallest(upper), smallest_of_largest(multiply_lattices(lower, times))
-            if Search(domain, names, None, *INITIAL_ACCURACY).prove(*sides) is not None:
+            sides = to_maximum_of_minima(upper), to_minimum_of_maxima(multiply_lattices(lower, times))
+            if ProofSearch(domain, names, None, *INITIAL_ACCURACY).prove(*sides) is not None:
                 return True
-        return factor is None and e.find_multiple(f, g) is not None
+        return factor is None and e.find_constant_multiple(f, g) is not None
     except OutOfReachError:
         return False
 
@@ -297,11 +297,11 @@ def _require_upper(expr: s.Expr, value: Envelope) -> Lattice:
 
 
 def _decide_by_search(
-    question: Question, reader: Reader, refuter: Refuter, sides: tuple[Lattice, Lattice], trials: int
+    question: Question, reader: EnvelopeReader, refuter: Refuter, sides: tuple[Lattice, Lattice], trials: int
 ) -> Verdict:
-    left, right = largest_of_smallest(sides[0]), smallest_of_largest(sides[1])
+    left, right = to_maximum_of_minima(sides[0]), to_minimum_of_maxima(sides[1])
     for slow, bits in (INITIAL_ACCURACY, FINER_ACCURACY):
-        search = Search(question.domain, question.names, refuter, slow, bits)
+        search = ProofSearch(question.domain, question.names, refuter, slow, bits)
         trees = search.prove(left, right)
         if trees is not None:
             return Proved(question, (left, right), trees, reader)
@@ -313,11 +313,11 @@ def _decide_by_search(
 
 
 def _decide_by_multiple_or_trial(
-    question: Question, reader: Reader, refuter: Refuter, reason: str, trials: int
+    question: Question, reader: EnvelopeReader, refuter: Refuter, reason: str, trials: int
 ) -> Verdict:
     with suppress(OutOfReachError):
-        times = e.find_multiple(question.f, question.g)
+        times = e.find_constant_multiple(question.f, question.g)
         if times is not None:
             return Proved(question, ([], []), (), reader, times)
-    divergence = refuter.by_trial(trials)
+    divergence = refuter.refute_by_trials(trials)
     return Undecided(reason) if divergence is None else Refuted(question, divergence)

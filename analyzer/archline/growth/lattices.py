@@ -68,7 +68,7 @@ def raise_atom(base: GrowthAtom | None, by: Powers) -> Powers:
         raise OutOfReachError(f"`{by}` as an exponent is not known to grow")
     for atom in by.powers if base is None else ():
         rest = by / make_monomial(atom)
-        if atom.argument is not None and rest in (atom.argument, make_monomial(atom)) and is_size(atom.argument):
+        if atom.argument is not None and rest in (atom.argument, make_monomial(atom)) and is_single_size(atom.argument):
             (base,), by = atom.argument.powers, rest
     # A size may be 1, and its powers too: only of powers of it alone is the logarithm known from below.
     sure = base is None or base.key.startswith("log2(") or depths.keys() == {base.key}
@@ -76,7 +76,7 @@ def raise_atom(base: GrowthAtom | None, by: Powers) -> Powers:
     return make_monomial(GrowthAtom(f"({2 if base is None else base}^({by}))", exponent=exponent if sure else None))
 
 
-def is_size(monomial: Powers) -> bool:
+def is_single_size(monomial: Powers) -> bool:
     """Whether a monomial is a size alone."""
     return len(monomial.powers) == 1 and str(monomial).isidentifier()
 
@@ -122,7 +122,7 @@ def take_logarithm(atom: GrowthAtom) -> Powers:
     """Return the logarithm of an atom, up to a constant factor."""
     if atom.exponent is None:
         return make_monomial(GrowthAtom(f"log2({atom})", make_monomial(atom)))
-    return make_exponent_size(str(atom.exponent)) if is_size(atom.exponent) else atom.exponent
+    return make_exponent_size(str(atom.exponent)) if is_single_size(atom.exponent) else atom.exponent
 
 
 @record(slots=True)
@@ -189,14 +189,16 @@ def raise_lattice(base: Lattice, exponent: Constant) -> Lattice:
     return make_extremum(op, [raise_lattice(part, exponent) for part in base.parts])
 
 
-def log_lattice(argument: Lattice) -> Lattice:
+def take_lattice_logarithm(argument: Lattice) -> Lattice:
     """Return log2(2 + argument), up to a constant factor: of a product of sizes the maximum of their logarithms."""
     if isinstance(argument, Product):
         opened, *factors = argument.parts
         rest = factors[0] if len(factors) == 1 else Product(tuple(factors))
-        return make_extremum(opened.op, [log_lattice(multiply_lattices(part, rest)) for part in opened.parts])
+        return make_extremum(
+            opened.op, [take_lattice_logarithm(multiply_lattices(part, rest)) for part in opened.parts]
+        )
     if isinstance(argument, Extremum):
-        return make_extremum(argument.op, [log_lattice(part) for part in argument.parts])
+        return make_extremum(argument.op, [take_lattice_logarithm(part) for part in argument.parts])
     if argument.never_grows:
         return ONE
     if argument.never_shrinks:
@@ -210,12 +212,12 @@ def log_lattice(argument: Lattice) -> Lattice:
 Clause: TypeAlias = frozenset[Powers]
 
 
-def largest_of_smallest(value: Lattice) -> list[Clause]:
+def to_maximum_of_minima(value: Lattice) -> list[Clause]:
     """Return the lattice as the maximum of several clauses, each the minimum of its monomials."""
     return _find_clauses(value, "max")
 
 
-def smallest_of_largest(value: Lattice) -> list[Clause]:
+def to_minimum_of_maxima(value: Lattice) -> list[Clause]:
     """Return the lattice as the minimum of several clauses, each the maximum of its monomials."""
     return _find_clauses(value, "min")
 

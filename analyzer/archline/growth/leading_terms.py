@@ -10,7 +10,7 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, RATIONAL_ONE, ZERO, Atom, Monomial, Poly, Symbol, product
 
-CACHE = frozenset(("Z", "L"))
+CACHE_PARAMETERS = frozenset(("Z", "L"))
 MAX_DEGREE = 1 << 12
 CACHE_FACTS = Facts().with_symbol("L", (Poly.constant(2),)).with_symbol("Z", (Poly.symbol("L"),))
 """Facts about the cache parameters: L >= 2, Z >= L; lines of one word are excluded."""
@@ -30,7 +30,7 @@ def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     value = value.map_atoms(partial(_replace_by_limit, slow))
     smooth = value.map_atoms(_drop_rounding)
     terms = {monomial: _find_degrees(monomial) for monomial in smooth.terms}
-    lost = [errors for monomial in value.terms for errors in _rounding_errors(monomial)]
+    lost = [errors for monomial in value.terms for errors in _iterate_rounding_errors(monomial)]
     if None in terms.values() or any(None in alternatives for alternatives in lost):
         return None
     graded = {monomial: degrees for monomial, degrees in terms.items() if degrees is not None}
@@ -42,10 +42,10 @@ def find_leading_terms(value: Poly, slow: Collection[str] = ()) -> Poly | None:
     if not all(any(map(is_less, alternatives)) for alternatives in lost):
         return None
     result = Poly({monomial: smooth.terms[monomial] for monomial in lead})
-    return result if not result or _find_common_sign(result) is not None else None
+    return result if not result or _is_lead_positive(result) is not None else None
 
 
-def _find_common_sign(lead: Poly) -> bool | None:
+def _is_lead_positive(lead: Poly) -> bool | None:
     """Whether leading terms are positive or negative; None if they may cancel, for some L >= 2.
 
     n^2 - m^2 is 0 at n = m, where the omitted terms decide, and so is n - 2*n/L at L = 2. Terms of the same degrees
@@ -56,16 +56,16 @@ def _find_common_sign(lead: Poly) -> bool | None:
         return of_terms.pop()
     groups: dict[frozenset[tuple[str, tuple[Fraction, int]]], Poly] = {}
     for monomial, coefficient in lead.terms.items():
-        of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE)
+        of_cache = tuple((atom, power) for atom, power in monomial if atom.names <= CACHE_PARAMETERS)
         group = frozenset((_find_degrees(monomial) or {}).items())
         groups[group] = groups.get(group, ZERO) + Poly({of_cache: coefficient})
-    signs = {_find_coefficient_sign(coefficient_sum) for coefficient_sum in groups.values()}
+    signs = {_is_coefficient_positive(coefficient_sum) for coefficient_sum in groups.values()}
     return signs.pop() if len(signs) == 1 else None
 
 
-def _find_coefficient_sign(coefficient: Poly) -> bool | None:
+def _is_coefficient_positive(coefficient: Poly) -> bool | None:
     """Whether a sum of powers of L and Z is positive, for L >= 2 and Z >= L, or negative; None if unknown."""
-    if not coefficient.names <= CACHE:
+    if not coefficient.names <= CACHE_PARAMETERS:
         return None
     for name in sorted(coefficient.names):
         least = min(coefficient.coefficients(Symbol(name)))
@@ -87,9 +87,9 @@ def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
             if large.nonnegative(-argument):
                 return ZERO
             lead = find_leading_terms(argument, slow)
-            if lead is None or lead.is_constant or not lead.names - CACHE:
+            if lead is None or lead.is_constant or not lead.names - CACHE_PARAMETERS:
                 return None
-            positive = _find_common_sign(lead)
+            positive = _is_lead_positive(lead)
             return (
                 None if positive is None else argument.map_atoms(partial(_replace_by_limit, slow)) if positive else ZERO
             )
@@ -102,7 +102,7 @@ def _replace_by_limit(slow: Collection[str], atom: Atom) -> Poly | None:
 def assume_large_sizes(sizes: frozenset[str]) -> Facts:
     """Return the facts that all sizes are large, and L >= 2: `max(n, 16)` is n."""
     facts = CACHE_FACTS
-    for name in sorted(sizes - CACHE):
+    for name in sorted(sizes - CACHE_PARAMETERS):
         facts = facts.with_symbol(name, (Poly.constant(MIN_LARGE_SIZE),))
     return facts
 
@@ -110,11 +110,11 @@ def assume_large_sizes(sizes: frozenset[str]) -> Facts:
 def _drop_rounding(atom: Atom) -> Poly | None:
     """Return e/m for floor(e/m), m of one term, without divisors of L in e; ceil(log2(n - 2)) -> ceil(log2(n))."""
     match atom:
-        case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE:
+        case a.Floor() if len(atom.modulus.terms) == 1 and atom.names - CACHE_PARAMETERS:
             return atom.argument.map_atoms(_drop_line_divisors).map_atoms(_drop_rounding) * atom.modulus**-1
         case a.CeilLog2() if len(atom.argument.terms) > 1:
             lead = find_leading_terms(atom.argument)
-            size = None if lead is None else a.symbol_of(lead)
+            size = None if lead is None else a.find_single_symbol_name(lead)
             return None if size is None else a.ceil_log2(Poly.symbol(size))
         case _:
             return None
@@ -138,11 +138,11 @@ def _find_degrees(monomial: Monomial) -> Degrees | None:
                 name, exponential, log = size, Fraction(1), power
             case a.Exponential(base=base, exponent=exponent) if (size := _find_size_of_logarithm(exponent)) is not None:
                 name, exponential, log = size, Fraction(base) ** power, 0
-            case _ if atom.names <= CACHE:
+            case _ if atom.names <= CACHE_PARAMETERS:
                 continue
             case _:
                 return None
-        if name not in CACHE:
+        if name not in CACHE_PARAMETERS:
             before = degrees.get(name, NO_DEGREES)
             degrees[name] = (before[0] * exponential, before[1] + log)
     return degrees
@@ -152,7 +152,7 @@ def _find_proportional_size(value: Poly) -> str | None:
     """Return the name of the size n if the expression tends to c*n with c > 0."""
     lead = find_leading_terms(value)
     match [] if lead is None else list(lead.terms.items()):
-        case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE:
+        case [(((Symbol(name=name), 1),), coefficient)] if coefficient > 0 and name not in CACHE_PARAMETERS:
             return name
         case _:
             return None
@@ -160,11 +160,11 @@ def _find_proportional_size(value: Poly) -> str | None:
 
 def _find_size_of_logarithm(exponent: Poly) -> str | None:
     """Return n of ceil(log2(n)), or of ceil(log2(ceil((n + 1)/17)))."""
-    level = a.single_atom(exponent)
+    level = a.find_single_atom(exponent)
     return _find_proportional_size(level.argument) if isinstance(level, a.CeilLog2) else None
 
 
-def _rounding_errors(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
+def _iterate_rounding_errors(monomial: Monomial) -> Iterator[tuple[tuple[Degrees, ...] | None, ...]]:
     """Yield degrees that bound the change of a product by rounding: those of the product without the rounded factor.
 
     Also those of the product itself, where a nonnegative quotient is rounded down.

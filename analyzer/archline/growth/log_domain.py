@@ -8,10 +8,10 @@ from functools import cached_property
 from archline.algebra.reals import ONE_CONSTANT, Constant, OutOfReachError
 from archline.growth import normal_form as e
 from archline.growth import rules
-from archline.growth.bounds import Reader
-from archline.growth.direction_lp import Cone, Inequality
-from archline.growth.dominance_differences import Absorption, DominanceBound
-from archline.growth.lattices import Lattice, largest_of_smallest, make_size_power, smallest_of_largest
+from archline.growth.bounds import EnvelopeReader
+from archline.growth.direction_lp import Inequality, InequalityCone
+from archline.growth.dominance_differences import DominanceBound, NegativeTermCover
+from archline.growth.lattices import Lattice, make_size_power, to_maximum_of_minima, to_minimum_of_maxima
 from archline.growth.monomials import Term, make_monomial, make_size_factor
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
@@ -46,7 +46,7 @@ class Domain:
         self.facts = tuple(facts)
         for fact in self.facts:
             _check_fact(fact)
-        self.names = frozenset(name for fact in self.facts for name in names_of(fact))
+        self.names = frozenset(name for fact in self.facts for name in find_sizes(fact))
         self._exponents = frozenset(name for fact in self.facts for name in e.find_exponent_sizes(fact))
         comparisons = [c for number, fact in enumerate(self.facts) for c in _read_comparisons(number, fact)]
         for number in _find_contradictions(comparisons):
@@ -59,21 +59,21 @@ class Domain:
         for c in comparisons:
             self._add_comparison(c)
 
-    def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> Reader:
+    def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> EnvelopeReader:
         """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""
-        return Reader(self._make_absorption(self.has_cache(names)), exponents | self._exponents)
+        return EnvelopeReader(self._make_absorption(self.has_cache(names)), exponents | self._exponents)
 
     @memoised
-    def _make_absorption(self, cached: bool) -> Absorption:
-        return Absorption([*self.bounds, *([_make_cache_bound()] if cached else [])])
+    def _make_absorption(self, cached: bool) -> NegativeTermCover:
+        return NegativeTermCover([*self.bounds, *([_make_cache_bound()] if cached else [])])
 
-    def shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> Reader:
+    def get_shared_reader(self, names: Iterable[str], exponents: frozenset[str]) -> EnvelopeReader:
         """Return a reader that questions without certificates share; it collects the steps of all questions."""
-        return self._make_reader(self.has_cache(names), exponents)
+        return self._make_shared_reader(self.has_cache(names), exponents)
 
     @memoised
-    def _make_reader(self, cached: bool, exponents: frozenset[str]) -> Reader:
-        return Reader(self._make_absorption(cached), exponents | self._exponents)
+    def _make_shared_reader(self, cached: bool, exponents: frozenset[str]) -> EnvelopeReader:
+        return EnvelopeReader(self._make_absorption(cached), exponents | self._exponents)
 
     def has_cache(self, names: Iterable[str]) -> bool:
         """Whether Z >= L is implied, since both occur."""
@@ -84,13 +84,13 @@ class Domain:
         """Return the inequalities that hold at all points, when expressions in these names are compared."""
         return [*self.inequalities, self.cache_inequality] if self.has_cache(names) else self.inequalities
 
-    def cone(self, names: Iterable[str], slow: fmpq) -> Cone:
+    def cone(self, names: Iterable[str], slow: fmpq) -> InequalityCone:
         """Return the cone of the inequalities that hold at all points, shared by questions."""
         return self._make_cone(self.has_cache(names), slow)
 
     @memoised
-    def _make_cone(self, cached: bool, slow: fmpq) -> Cone:
-        return Cone([*self.inequalities, self.cache_inequality] if cached else self.inequalities, slow)
+    def _make_cone(self, cached: bool, slow: fmpq) -> InequalityCone:
+        return InequalityCone([*self.inequalities, self.cache_inequality] if cached else self.inequalities, slow)
 
     @cached_property
     def cache_inequality(self) -> Inequality:
@@ -105,7 +105,7 @@ class Domain:
         if sides is None:
             return
         small, large = sides
-        lefts, rights = smallest_of_largest(small), largest_of_smallest(large)
+        lefts, rights = to_minimum_of_maxima(small), to_maximum_of_minima(large)
         branches = []
         for left in lefts:
             for right in rights:
@@ -121,14 +121,16 @@ class Domain:
 
     def _read_sides(self, comparison: _Comparison) -> tuple[Lattice, Lattice] | None:
         """Return a lower bound of the smaller side and an upper bound of the larger; None if none follows."""
-        terms = e.add_sums(e.expand(comparison.left), e.scale_sum(e.expand(comparison.right), Constant(fmpq(-1))))
+        terms = e.add_sums(
+            e.expand(comparison.left), e.multiply_sum_by_constant(e.expand(comparison.right), Constant(fmpq(-1)))
+        )
         small = {term: coefficient for term, coefficient in terms.items() if coefficient.sign() > 0}
         large = {term: -coefficient for term, coefficient in terms.items() if coefficient.sign() < 0}
         if not small:
             return None
         if not large:
             raise _make_no_sizes_error(self.facts[comparison.fact], "no sizes satisfy this fact")
-        reader = Reader(Absorption([]))
+        reader = EnvelopeReader(NegativeTermCover([]))
         lower, upper = reader.read_sum(small, "").lower, reader.read_sum(large, "").upper
         return None if lower is None or upper is None else (lower, upper)
 
@@ -191,7 +193,7 @@ def _read_comparisons(number: int, fact: s.Fact) -> Iterator[_Comparison]:
 
 def _is_surely_positive(expr: s.Expr) -> bool:
     """Whether an expression is proved positive without differences: certificates show those of the two sides only."""
-    reader = Reader(Absorption([]))
+    reader = EnvelopeReader(NegativeTermCover([]))
     try:
         return reader.read(expr).lower is not None and not reader.steps
     except OutOfReachError:
@@ -211,14 +213,16 @@ def _is_surely_at_least_one(base: s.Expr) -> bool:
 
 def _is_never_negative(term: Term) -> bool:
     """Whether no factor may be negative: dropping a negative term would reverse a bound."""
-    reader = Reader(Absorption([]))
+    reader = EnvelopeReader(NegativeTermCover([]))
     return all(isinstance(base.expr, s.Name) or reader.read(base.expr).nonnegative for base in term.powers)
 
 
 def _find_term_bounds(comparison: _Comparison) -> Iterator[DominanceBound]:
     """Yield an exact bound of each smaller term by the single larger term of a comparison."""
     try:
-        terms = e.add_sums(e.expand(comparison.left), e.scale_sum(e.expand(comparison.right), Constant(fmpq(-1))))
+        terms = e.add_sums(
+            e.expand(comparison.left), e.multiply_sum_by_constant(e.expand(comparison.right), Constant(fmpq(-1)))
+        )
         if not (all(coefficient.is_rational for coefficient in terms.values()) and all(map(_is_never_negative, terms))):
             return
         large = [(term, -coefficient.rational) for term, coefficient in terms.items() if coefficient.rational < 0]
@@ -238,6 +242,6 @@ def _make_cache_bound() -> DominanceBound:
     return DominanceBound(terms[0], terms[1], fmpq(1), {"rule": "cache"})
 
 
-def names_of(value: s.Fact) -> frozenset[str]:
+def find_sizes(value: s.Fact) -> frozenset[str]:
     """Return the sizes in an expression or fact."""
     return s.names(value) - {"pi"}

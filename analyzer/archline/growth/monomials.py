@@ -21,7 +21,7 @@ MAX_TIMES = 12
 """The highest power of a prime in a number that is raised to sizes."""
 
 
-class Base(Protocol):
+class PowerBase(Protocol):
     """A hashable, ordered value that is raised to powers; `str` writes it."""
 
     def __hash__(self) -> int: ...
@@ -29,7 +29,7 @@ class Base(Protocol):
     def __lt__(self, other: Any, /) -> bool: ...
 
 
-B = TypeVar("B", bound=Base)
+B = TypeVar("B", bound=PowerBase)
 
 
 @record(eq=False)
@@ -101,8 +101,8 @@ class Monomial(Generic[B]):
     def tree(self, order: Iterable[B] | None = None, coefficient: Constant = ONE_CONSTANT) -> s.Expr:
         """Build a multiple as an expression, its bases in the given order or as they are stored."""
         bases = list(self.powers if order is None else order)
-        above = [_build_power(base, self.powers[base]) for base in bases if not self.powers[base].only_subtracts]
-        below = [_build_power(base, -self.powers[base]) for base in bases if self.powers[base].only_subtracts]
+        above = [_build_power(base, self.powers[base]) for base in bases if not self.powers[base].has_no_positive_term]
+        below = [_build_power(base, -self.powers[base]) for base in bases if self.powers[base].has_no_positive_term]
         rational, irrationals = coefficient.factors()
         return b.rational_multiple(rational, [*irrationals, *above], below)
 
@@ -145,17 +145,17 @@ def make_monomial(base: B) -> Monomial[B]:
     return Monomial({base: ONE_CONSTANT})
 
 
-def _build_base(base: Base) -> s.Expr:
+def _build_base(base: PowerBase) -> s.Expr:
     if isinstance(base, Factor):
         return base.expr
     size = str(base).removeprefix("2^")
     return b.name(size) if size == str(base) else b.binary("^", b.number(2), b.name(size))
 
 
-def _build_power(base: Base, power: Constant) -> s.Expr:
+def _build_power(base: PowerBase, power: Constant) -> s.Expr:
     match _build_base(base):
         case s.Binary(op="^", left=s.Integer(value=2), right=size) if power != ONE_CONSTANT:
-            number, times = _short_power(power) or (fmpq(2), None)
+            number, times = _shorten_power(power) or (fmpq(2), None)
             if times is None:
                 return b.power(b.number(2), b.product([power.tree, size]))
             return b.power(b.number(number), b.rational_multiple(times, [size], []))
@@ -163,9 +163,9 @@ def _build_power(base: Base, power: Constant) -> s.Expr:
             return b.power(expr, power.tree)
 
 
-def _short_power(power: Constant) -> tuple[fmpq, fmpq] | None:
+def _shorten_power(power: Constant) -> tuple[fmpq, fmpq] | None:
     """Write 2^(power*n) as a short number to a positive multiple of n; None if that is impossible."""
-    shares = power.logarithms
+    shares = power.logarithm_multiples
     if not shares:
         return None
     denominator = lcm(*(int(share.q) for share in shares.values()))

@@ -160,10 +160,10 @@ def find_exponent_sizes(expr: s.Expr) -> frozenset[str]:
 def has_steep_power(expr: s.Expr) -> bool:
     """Whether a power with sizes in its exponent has sizes in its base, or the exponent is not linear: n^n, 2^(n^2)."""
     powers = [node for node in s.nodes(expr) if isinstance(node, s.Binary) and node.op == "^" and s.names(node.right)]
-    return any(s.names(power_.left) or not _is_linear(power_.right) for power_ in powers)
+    return any(s.names(power_.left) or not _is_linear_exponent(power_.right) for power_ in powers)
 
 
-def _is_linear(expr: s.Expr) -> bool:
+def _is_linear_exponent(expr: s.Expr) -> bool:
     factors = (find_single_factor(term) for term in expand(expr) if term.powers)
     return all(isinstance(base, s.Name) or (isinstance(base, s.Call) and base.function == "log2") for base in factors)
 
@@ -189,11 +189,11 @@ def expand(expr: s.Expr) -> Sum:
         case s.Name(id=name):
             return {_make_factor(name, expr): ONE_CONSTANT}
         case s.Unary(op="-", operand=operand):
-            return scale_sum(expand(operand), Constant(fmpq(-1)))
+            return multiply_sum_by_constant(expand(operand), Constant(fmpq(-1)))
         case s.Binary(op="+", left=left, right=right):
             return add_sums(expand(left), expand(right))
         case s.Binary(op="-", left=left, right=right):
-            return add_sums(expand(left), scale_sum(expand(right), Constant(fmpq(-1))))
+            return add_sums(expand(left), multiply_sum_by_constant(expand(right), Constant(fmpq(-1))))
         case s.Binary(op="*", left=left, right=right):
             return _multiply_sums(expand(left), expand(right))
         case s.Binary(op="/", left=left, right=right):
@@ -211,7 +211,7 @@ def expand(expr: s.Expr) -> Sum:
     return {_make_factor(format_expression(expr), expr): ONE_CONSTANT}
 
 
-def multiply_out(expr: s.Expr) -> Sum:
+def expand_with_equal_extrema(expr: s.Expr) -> Sum:
     """Return the expression as a sum of terms; max(a, a) and min(a, a) are a."""
     return expand(rewrite_parts(expr, _drop_equal_arguments))
 
@@ -300,7 +300,7 @@ def format_sum(terms: Sum) -> Formula:
     return Formula(b.sum_terms((signs[x] < 0, x.tree(coefficient=c.scaled(signs[x]))) for x, c in ordered))
 
 
-def scale_sum(value: Sum, factor: Constant) -> Sum:
+def multiply_sum_by_constant(value: Sum, factor: Constant) -> Sum:
     """Return a sum times a constant."""
     return {term: coefficient * factor for term, coefficient in value.items()}
 
@@ -315,11 +315,11 @@ def _multiply_sums(left: Sum, right: Sum) -> Sum:
     return result
 
 
-def find_multiple(f: s.Expr, g: s.Expr) -> Constant | None:
+def find_constant_multiple(f: s.Expr, g: s.Expr) -> Constant | None:
     """Return the positive constant c with f = c*g, term by term; None if there is none. Raises OutOfReachError."""
     left, right = expand(f), expand(g)
     if not right or left.keys() != right.keys():
         return None
     term = next(iter(right))
     times = left[term] * right[term].power(Constant(fmpq(-1)))
-    return times if times.sign() > 0 and left == scale_sum(right, times) else None
+    return times if times.sign() > 0 and left == multiply_sum_by_constant(right, times) else None

@@ -16,13 +16,13 @@ from archline.algebra.reals import ZERO, Constant, exact_midpoint
 from archline.growth.counterexample import Divergence, Refuter
 from archline.growth.direction_lp import (
     ENCLOSURE_BITS,
-    Cone,
     Direction,
     Inequality,
+    InequalityCone,
     Proof,
     RelevantInequalities,
+    compare_clauses,
     prove_by_quotient,
-    solve,
 )
 from archline.growth.lattices import ONE as NO_GROWTH
 from archline.growth.lattices import Clause, GrowthAtom, Powers
@@ -33,7 +33,7 @@ from archline.records import record
 PRECISION = 400
 
 
-def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
+def evaluate_in_direction(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
     """Return the logarithm of a monomial in a direction, near enough for a proposal."""
     total = ZERO
     for atom, power in monomial.powers.items():
@@ -43,7 +43,7 @@ def value_of(monomial: Powers, values: Mapping[GrowthAtom, fmpq]) -> fmpq:
 
 def approximate_power(power: Constant) -> fmpq:
     """Return a rational close to a constant."""
-    return power.rational if power.is_rational else exact_midpoint(power.enclosed(PRECISION).mid())
+    return power.rational if power.is_rational else exact_midpoint(power.enclose_at_precision(PRECISION).mid())
 
 
 MAX_DEPTH = 6
@@ -62,18 +62,18 @@ class ProofCase:
 
 
 @record
-class Cases:
+class ProofByCases:
     """A split into cases that cover all points; `document` gives the reason."""
 
     document: Mapping[str, object]
     cases: tuple[ProofCase, ...]
 
 
-Tree: TypeAlias = Proof | Cases
+Tree: TypeAlias = Proof | ProofByCases
 _Split: TypeAlias = tuple[Mapping[str, object], tuple[tuple[Inequality, ...], ...]]
 
 
-class Search:
+class ProofSearch:
     """The search for a proof of one question; `divergence` is set when a counterexample is verified."""
 
     def __init__(
@@ -105,7 +105,7 @@ class Search:
             proofs.append(proof)
         # Cases take long; simple curves are tried before them.
         if None in proofs and self._refuter is not None:
-            self.divergence = self._refuter.by_trial(FEW_TRIALS)
+            self.divergence = self._refuter.refute_by_trials(FEW_TRIALS)
             if self.divergence is not None:
                 return None
         for index, (small, large) in enumerate(pairs):
@@ -116,20 +116,22 @@ class Search:
                 proofs[index] = proof
         return [proof for proof in proofs if proof is not None]
 
-    def _prove_pair(self, left: Sequence[Powers], right: Sequence[Powers], cone: Cone, depth: int) -> Tree | None:
+    def _prove_pair(
+        self, left: Sequence[Powers], right: Sequence[Powers], cone: InequalityCone, depth: int
+    ) -> Tree | None:
         """Prove a pair of clauses in a case, or set a counterexample; None otherwise."""
         self._left -= 1
         if self._left < 0:
             return None
         base = right[0].inverse()
         rows = cone.rows([monomial * base for monomial in (*left, *right[1:])])
-        answer = solve(left, right, rows.inequalities, self._bits)
+        answer = compare_clauses(left, right, rows.inequalities, self._bits)
         if isinstance(answer, Proof):
             return answer
         if answer is None:
             return None
         if self._refuter is not None:
-            self.divergence = self._refuter.by_direction(answer.values, cone.slow)
+            self.divergence = self._refuter.refute_along_direction(answer.values, cone.slow)
         if self.divergence is not None or depth == MAX_DEPTH:
             return None
         for document, branches in self._propose_splits(answer, rows, depth):
@@ -140,7 +142,7 @@ class Search:
         self,
         left: Sequence[Powers],
         right: Sequence[Powers],
-        cone: Cone,
+        cone: InequalityCone,
         depth: int,
         document: Mapping[str, object],
         branches: Sequence[tuple[Inequality, ...]],
@@ -152,7 +154,7 @@ class Search:
                 return None
             cases.append(None if proof is None else ProofCase(assumed, proof))
         proved = tuple(case for case in cases if case is not None)
-        return Cases(document, proved) if len(proved) == len(cases) else None
+        return ProofByCases(document, proved) if len(proved) == len(cases) else None
 
     def _propose_splits(self, answer: Direction, rows: RelevantInequalities, depth: int) -> Iterator[_Split]:
         """Yield splits whose cases all exclude the direction, the most informative first."""
@@ -161,15 +163,15 @@ class Search:
             assert atom.argument is not None
             yield _split_by_comparison(atom.argument, NO_GROWTH, depth)
         for fact in self._domain.alternatives:
-            if not any(all(value_of(row.gap, values) >= 0 for row in branch) for branch in fact.branches):
+            if not any(all(evaluate_in_direction(row.gap, values) >= 0 for row in branch) for branch in fact.branches):
                 yield _split_by_fact(fact, depth)
         yield from _split_by_log_order(rows, values, depth)
 
 
-def bounds_logs(tree: Tree) -> bool:
+def uses_log_bounds(tree: Tree) -> bool:
     """Whether a proof uses that a logarithm is below a power."""
-    if isinstance(tree, Cases):
-        return any(bounds_logs(case.proof) for case in tree.cases)
+    if isinstance(tree, ProofByCases):
+        return any(uses_log_bounds(case.proof) for case in tree.cases)
     return any(inequality.because["rule"] == "log below power" for inequality, _ in tree.uses)
 
 
@@ -209,7 +211,7 @@ def _find_disordered_logs(
         for large in rows.logs:
             assert small.argument is not None
             assert large.argument is not None
-            v, w = value_of(small.argument, values), value_of(large.argument, values)
+            v, w = evaluate_in_direction(small.argument, values), evaluate_in_direction(large.argument, values)
             if values.get(small, 0) > values.get(large, 0) and w > 0:
                 power = max(fmpq(1), fmpq((2 * v / w).ceil()))
                 if power < MAX_POWER:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from archline.algebra.atoms import Floor
 from archline.algebra.polynomial import Poly
 from archline.expr.text import prefix_relation
-from archline.growth.leading_terms import CACHE, find_leading_terms
+from archline.growth.leading_terms import CACHE_PARAMETERS, find_leading_terms
 
 MAX_FORM_LENGTH = 44
 """Forms of up to this number of characters are shown in full."""
@@ -18,7 +18,7 @@ MAX_GROWTH_LENGTH = 110
 """Growths of up to this number of characters are shown in full."""
 
 
-def short_growth(text: str) -> str:
+def shorten_growth(text: str) -> str:
     """Return a growth as text, cut to its first terms where it is long."""
     return cut_terms(text, MAX_GROWTH_LENGTH)
 
@@ -42,7 +42,7 @@ def cut_terms(text: str, most: int) -> str:
     return f"{text[:end]} {'+-' if len(signs) > 1 else min(signs, default='+') + ' '}{ELLIPSIS}"
 
 
-def short_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
+def shorten_form(value: Poly, write: Callable[[Poly], str], most: int = MAX_FORM_LENGTH) -> str:
     """Return a form in full if it is short, else its leading terms, marked `~`, or the beginning of its text."""
     text = write(value)
     if len(text) <= most:
@@ -61,4 +61,4 @@ def find_leading_with_slow_divisors(value: Poly, slow: frozenset[str] = frozense
 def find_block_sizes(value: Poly) -> frozenset[str]:
     """Return the sizes by which arrays are divided in blocks, such as b in ceil(n/b)."""
     moduli = (atom.modulus for atom in value.atoms_within() if isinstance(atom, Floor))
-    return frozenset(name for modulus in moduli for name in modulus.names) - CACHE
+    return frozenset(name for modulus in moduli for name in modulus.names) - CACHE_PARAMETERS

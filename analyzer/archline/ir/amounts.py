@@ -42,11 +42,11 @@ def exact_amount(value: Poly) -> KnownAmount:
     return KnownAmount(value, value)
 
 
-NOTHING = exact_amount(ZERO)
-UNIT = exact_amount(ONE)
+ZERO_AMOUNT = exact_amount(ZERO)
+UNIT_AMOUNT = exact_amount(ONE)
 
 
-def map_known(amount: Amount, function: Callable[[Poly], Poly]) -> Amount:
+def map_bounds(amount: Amount, function: Callable[[Poly], Poly]) -> Amount:
     """Apply a nondecreasing function to both bounds."""
     if isinstance(amount, UnknownAmount):
         return amount
@@ -66,19 +66,19 @@ def combine_amounts(left: Amount, right: Amount, function: Callable[[Poly, Poly]
     return KnownAmount(lower, function(left.upper, right.upper))
 
 
-def add(left: Amount, right: Amount) -> Amount:
+def add_amounts(left: Amount, right: Amount) -> Amount:
     """Return the sum."""
-    if left is NOTHING:
+    if left is ZERO_AMOUNT:
         return right
-    if right is NOTHING:
+    if right is ZERO_AMOUNT:
         return left
     return combine_amounts(left, right, lambda x, y: x + y)
 
 
 def scale_amount(amount: Amount, factor: Amount) -> Amount:
     """Return the product with a nonnegative factor."""
-    if amount is NOTHING or factor is NOTHING:
-        return NOTHING
+    if amount is ZERO_AMOUNT or factor is ZERO_AMOUNT:
+        return ZERO_AMOUNT
     return combine_amounts(amount, factor, lambda x, y: x * y)
 
 
@@ -89,7 +89,7 @@ def maximum_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     return combine_amounts(left, right, facts.maximum)
 
 
-def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
+def bound_either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     """Bound a count that is `left` or `right`, as data decides: from the lesser of the two to the greater."""
     if left == right:
         return left
@@ -100,12 +100,12 @@ def either_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
     return KnownAmount(facts.minimum(left.lower, right.lower), facts.maximum(left.upper, right.upper))
 
 
-def amount_up_to(amount: Amount) -> Amount:
+def widen_to_zero(amount: Amount) -> Amount:
     """Bound a count that lies anywhere between 0 and an amount."""
     return amount if isinstance(amount, UnknownAmount) else KnownAmount(ZERO, amount.upper)
 
 
-def tighter_amount(first: Amount, second: Amount, facts: Facts) -> Amount:
+def intersect_amounts(first: Amount, second: Amount, facts: Facts) -> Amount:
     """Intersect the bounds `first` and `second` of one count.
 
     The upper bound is the minimum of both; that of `second` if the one of `first` is too large for a minimum.

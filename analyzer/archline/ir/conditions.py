@@ -12,19 +12,19 @@ from archline.algebra import atoms as a
 from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.algebra.sums.summation import without_floor
+from archline.algebra.sums.summation import clear_single_floor
 from archline.ir.amounts import KnownAmount, exact_amount
-from archline.ir.scope import Scope, has_function, known_value
+from archline.ir.scope import Scope, has_log_or_root, known_value
 from archline.language import syntax as s
 
 Names = TypeVar("Names", bound=Scope)
-OPPOSITE = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
-MAYBE = KnownAmount(ZERO, ONE)
+NEGATED_OPERATORS = {">=": "<", ">": "<=", "<=": ">", "<": ">=", "!=": "==", "==": "!="}
+UNDECIDED_INDICATOR = KnownAmount(ZERO, ONE)
 IndicatorFilter = Callable[[Poly], bool]
 """Tests whether an indicator is to be used; one that it rejects is bounded by 0 and 1 instead."""
 
 MAX_DEGREE = 16
-_MIRRORED = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
+_MIRRORED_OPERATORS = {">=": "<=", ">": "<", "<=": ">=", "<": ">", "!=": "!=", "==": "=="}
 
 
 # Constraints
@@ -37,19 +37,19 @@ def negate_condition(condition: s.Expr) -> s.Expr:
             return s.Binary(
                 "or" if op == "and" else "and", negate_condition(left), negate_condition(right), span=condition.span
             )
-        case s.Binary(op=op, left=left, right=right) if op in OPPOSITE:
-            return s.Binary(OPPOSITE[op], left, right, span=condition.span)
+        case s.Binary(op=op, left=left, right=right) if op in NEGATED_OPERATORS:
+            return s.Binary(NEGATED_OPERATORS[op], left, right, span=condition.span)
         case _:
             return s.Unary("not", condition, span=condition.span)
 
 
-def comparison_difference(comparison: s.Binary, scope: Scope) -> Poly | None:
+def subtract_sides(comparison: s.Binary, scope: Scope) -> Poly | None:
     """Return the left side minus the right side; None if it depends on data."""
     left, right = known_value(comparison.left, scope), known_value(comparison.right, scope)
     return None if left is None or right is None else left - right
 
 
-def nonnegative_values(op: str, difference: Poly) -> tuple[Poly, ...]:
+def comparison_constraints(op: str, difference: Poly) -> tuple[Poly, ...]:
     """Return expressions that are all nonnegative if `difference op 0` holds; none for `!=`."""
     match op:
         case ">=":
@@ -84,8 +84,10 @@ def disjunctive_form(condition: s.Fact, scope: Scope) -> list[tuple[Poly, ...]]:
             return [(*x, *y) for x in disjunctive_form(left, scope) for y in disjunctive_form(right, scope)]
         case s.Binary(op="or", left=left, right=right):
             return [*disjunctive_form(left, scope), *disjunctive_form(right, scope)]
-        case s.Binary(op=op) if op in OPPOSITE and (difference := comparison_difference(condition, scope)) is not None:
-            return [nonnegative_values(sign, difference) for sign in (("<", ">") if op == "!=" else (op,))]
+        case s.Binary(op=op) if (
+            op in NEGATED_OPERATORS and (difference := subtract_sides(condition, scope)) is not None
+        ):
+            return [comparison_constraints(sign, difference) for sign in (("<", ">") if op == "!=" else (op,))]
         case _:
             return [()]
 
@@ -108,33 +110,35 @@ def equivalent_constraints(condition: s.Fact, scope: Scope) -> tuple[Poly, ...] 
             if op == "and":
                 return (*first, *second)
             return tuple(scope.facts.maximum(x, y) for x in first for y in second)
-        case s.Binary(op=op) if op in OPPOSITE and (difference := comparison_difference(condition, scope)) is not None:
+        case s.Binary(op=op) if (
+            op in NEGATED_OPERATORS and (difference := subtract_sides(condition, scope)) is not None
+        ):
             if not a.is_integral(difference):
                 return None
             return (
                 (scope.facts.maximum(difference, -difference) - 1,)
                 if op == "!="
-                else nonnegative_values(op, difference)
+                else comparison_constraints(op, difference)
             )
         case _:
             return None
 
 
-def with_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
+def add_fact(facts: Facts, fact: s.Fact, scope: Scope) -> Facts:
     """Extend facts by the constraints that `fact` implies: a `where`, an `assume` or a condition that holds."""
     for value in implied_constraints(fact, scope):
         facts = facts.with_nonnegative_in_any_order(value) if scope.on_grid else facts.with_nonnegative(value)
     return facts
 
 
-def with_all_facts(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
+def add_facts(facts: Facts, more: Iterable[s.Fact], scope: Scope) -> Facts:
     """Extend facts by several facts in one scope."""
-    return reduce(lambda known, fact: with_fact(known, fact, scope), more, facts)
+    return reduce(lambda known, fact: add_fact(known, fact, scope), more, facts)
 
 
-def assuming_facts(scope: Names, *facts: s.Fact) -> Names:
+def assume_facts(scope: Names, *facts: s.Fact) -> Names:
     """Return the scope in which facts hold."""
-    return scope.with_facts(with_all_facts(scope.facts, facts, scope))
+    return scope.with_facts(add_facts(scope.facts, facts, scope))
 
 
 def scope_after(statement: s.Stmt, scope: Names) -> Names:
@@ -143,7 +147,7 @@ def scope_after(statement: s.Stmt, scope: Names) -> Names:
         name, value = statement.named
         number = known_value(value, scope)
         return scope.without_value(name) if number is None else scope.with_value(name, scope.facts.simplify(number))
-    return assuming_facts(scope, *statement.assumed) if statement.assumed else scope
+    return assume_facts(scope, *statement.assumed) if statement.assumed else scope
 
 
 # Indicators
@@ -152,11 +156,11 @@ def condition_indicator(condition: s.Expr, scope: Scope, counted: IndicatorFilte
 
     None if it depends on data, or if the filter `counted` rejects an indicator in it.
     """
-    bounds = indicator_bounds(condition, scope, counted)
+    bounds = bound_indicator(condition, scope, counted)
     return bounds.lower if bounds.exact else None
 
 
-def some_fact_excluded(facts: Iterable[s.Fact], scope: Scope) -> bool:
+def has_false_fact(facts: Iterable[s.Fact], scope: Scope) -> bool:
     """Test whether one of several facts is known to be false everywhere."""
     conditions = [fact for fact in facts if not isinstance(fact, s.IsPower | s.IsSquare | s.Divides)]
     known = (condition_indicator(condition, scope) for condition in conditions)
@@ -168,36 +172,36 @@ def is_refuted(fact: s.Fact, scope: Scope) -> bool:
     return any(scope.facts.positive(scope.facts.simplify(-bound)) for bound in implied_constraints(fact, scope))
 
 
-def indicator_bounds(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> KnownAmount:
+def bound_indicator(condition: s.Expr, scope: Scope, counted: IndicatorFilter = lambda _: True) -> KnownAmount:
     """Bound the indicator of a condition; comparisons that depend on data or that `counted` rejects lie in 0 to 1."""
     match condition:
         case s.Unary(op="not", operand=operand):
-            return _complement_amount(indicator_bounds(operand, scope, counted))
+            return _complement_amount(bound_indicator(operand, scope, counted))
         case s.Binary(op="and", left=left, right=right):
-            return _conjunction_amount(left, right, scope, counted)
+            return _bound_conjunction(left, right, scope, counted)
         case s.Binary(op="or", left=left, right=right):
             neither = [s.Unary("not", side, span=side.span) for side in (left, right)]
-            return _complement_amount(_conjunction_amount(neither[0], neither[1], scope, counted))
-        case s.Binary(op=op) if op in OPPOSITE:
-            difference = comparison_difference(condition, scope)
+            return _complement_amount(_bound_conjunction(neither[0], neither[1], scope, counted))
+        case s.Binary(op=op) if op in NEGATED_OPERATORS:
+            difference = subtract_sides(condition, scope)
             # Indicators are built for integers; a logarithm or root may lie between them.
-            if difference is None or has_function(difference):
-                return MAYBE
+            if difference is None or has_log_or_root(difference):
+                return UNDECIDED_INDICATOR
             value = scope.facts.simplify(_comparison_indicator(op, difference, scope.facts))
-            return exact_amount(value) if value.is_constant or counted(value) else MAYBE
+            return exact_amount(value) if value.is_constant or counted(value) else UNDECIDED_INDICATOR
         case _:
-            return MAYBE
+            return UNDECIDED_INDICATOR
 
 
 def _complement_amount(indicator: KnownAmount) -> KnownAmount:
     return KnownAmount(1 - indicator.upper, 1 - indicator.lower)
 
 
-def _conjunction_amount(left: s.Expr, right: s.Expr, scope: Scope, counted: IndicatorFilter) -> KnownAmount:
+def _bound_conjunction(left: s.Expr, right: s.Expr, scope: Scope, counted: IndicatorFilter) -> KnownAmount:
     """Bound the indicator of `left and right`; a side that is constant where the other one holds is that constant."""
-    first, second = indicator_bounds(left, scope, counted), indicator_bounds(right, scope, counted)
+    first, second = bound_indicator(left, scope, counted), bound_indicator(right, scope, counted)
     for outer, inner, condition in ((first, second, left), (second, first, right)):
-        facts = with_fact(scope.facts, condition, scope)
+        facts = add_fact(scope.facts, condition, scope)
         ends = facts.simplify(inner.lower), facts.simplify(inner.upper)
         if ends[0] == ends[1] and ends[0].is_constant:
             return KnownAmount(outer.lower * ends[0], outer.upper * ends[0])
@@ -228,10 +232,10 @@ def _is_threshold(atom: Atom, scope: Scope) -> bool:
 
 def _comparison_indicator(op: str, difference: Poly, facts: Facts) -> Poly:
     """Return the indicator of `difference op 0`, for an integer difference."""
-    test = _remainder_test(difference, facts)
+    test = _match_remainder_comparison(difference, facts)
     if test is not None:
         below, mirrored, limit = test
-        return _indicator_by_thresholds(_MIRRORED[op] if mirrored else op, below, limit)
+        return _indicator_by_thresholds(_MIRRORED_OPERATORS[op] if mirrored else op, below, limit)
 
     return _indicator_by_thresholds(op, lambda limit: _nonnegativity_indicator(limit - 1 - difference, facts), ZERO)
 
@@ -241,7 +245,7 @@ def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
 
     floor(e/m) >= c compares e with c*m, and floor(e/m) <= c with (c + 1)*m.
     """
-    value = without_floor(value, facts)
+    value = clear_single_floor(value, facts)
     symbols = [atom for atom in value.atoms() if isinstance(atom, Symbol)]
     parts = value.coefficients(symbols[0]) if len(value.atoms()) == len(symbols) == 1 else {}
     if not 2 <= max(parts, default=0) <= MAX_DEGREE or min(parts) < 0:
@@ -249,7 +253,7 @@ def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
     number = Poly.of_atom(symbols[0])
     scale = lcm(*(int(part.constant_term.q) for part in parts.values()))
     coefficients = [int((parts.get(power, ZERO).constant_term * scale).p) for power in range(max(parts) + 1)]
-    changes, everywhere = _sign_changes(coefficients)
+    changes, everywhere = _find_sign_changes(coefficients)
     total = ONE if everywhere else ZERO
     for change in changes:
         reached = facts.positive_part(number - change + 1) - facts.positive_part(number - change)
@@ -257,7 +261,7 @@ def _nonnegativity_indicator(value: Poly, facts: Facts) -> Poly:
     return total
 
 
-def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
+def _find_sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
     """List the integers x where p(x) >= 0 is true and p(x - 1) >= 0 false, or the reverse; p = c0 + c1*x + ...
 
     The second value is the truth of p >= 0 below the first change. Between the sign changes of p(x + 1) - p(x),
@@ -273,7 +277,7 @@ def _sign_changes(coefficients: list[int]) -> tuple[list[int], bool]:
     far = 2 + sum(map(abs, coefficients))
     degree = len(coefficients)
     steps = [sum(comb(k, j) * coefficients[k] for k in range(j + 1, degree)) for j in range(degree - 1)]
-    ends = [-far, *(change for change in _sign_changes(steps)[0] if -far < change < far), far]
+    ends = [-far, *(change for change in _find_sign_changes(steps)[0] if -far < change < far), far]
     changes = []
     for low, high in pairwise(ends):
         held = evaluate_at(low) >= 0
@@ -303,7 +307,7 @@ def _indicator_by_thresholds(op: str, below: Callable[[Poly], Poly], limit: Poly
     return equal if op == "==" else 1 - equal
 
 
-def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
+def _match_remainder_comparison(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Poly], bool, Poly] | None:
     """Match `difference` with e mod m - limit: return the indicator of e mod m < t as a function of t, and the limit.
 
     The flag between them is True if the difference is limit - e mod m instead. e mod m is e - m*floor(e/m); for
@@ -325,11 +329,11 @@ def _remainder_test(difference: Poly, facts: Facts) -> tuple[Callable[[Poly], Po
             rest = difference + remainder if mirrored else difference - remainder
             if len(rest.terms) >= len(difference.terms) or not facts.integral(rest) or not facts.integral(modulus):
                 continue
-            return _indicator_below_limit(atom, modulus, unit, facts), mirrored, rest if mirrored else -rest
+            return _make_remainder_indicator(atom, modulus, unit, facts), mirrored, rest if mirrored else -rest
     return None
 
 
-def _indicator_below_limit(atom: a.Floor, modulus: Poly, unit: Poly, facts: Facts) -> Callable[[Poly], Poly]:
+def _make_remainder_indicator(atom: a.Floor, modulus: Poly, unit: Poly, facts: Facts) -> Callable[[Poly], Poly]:
     def indicator_below(limit: Poly) -> Poly:
         inside = facts.minimum(facts.maximum(limit, ZERO), modulus)
         return Poly.of_atom(atom) - a.floor_div(atom.argument - inside * unit, atom.modulus)

@@ -12,16 +12,16 @@ from archline.algebra import disjunctions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, Symbol
 from archline.expr.solutions import SizeSearch
-from archline.ir.conditions import OPPOSITE, assuming_facts, comparison_difference, implied_constraints
+from archline.ir.conditions import NEGATED_OPERATORS, assume_facts, implied_constraints, subtract_sides
 from archline.ir.scope import NotStaticError, Scope, known_value, static_value
 from archline.language import syntax as s
-from archline.language.checking.scopes import machine_symbols
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes, find_exact_divisions, find_processors
 from archline.records import record, replace
 
 MAX_QUANTITIES = 4
-MAX_RANGE, MAX_CHOICES = 5, 64
+MAX_LISTED_VALUES, MAX_VALUE_COMBINATIONS = 5, 64
 """Values of one index that are listed, and combinations of those of all indices."""
 SPREADS = (3, 8, 24)
 """Lengths of the intervals, from the least value of an index on, from which its value is drawn."""
@@ -49,29 +49,29 @@ def _build_declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
         values[name] = Poly.symbol(name)
     # Z comes last, so that facts about it are bounds of Z itself.
     redefined = s.find_set_names(algorithm.body).union(parameter.name for parameter in algorithm.parameters)
-    for name in sorted(machine_symbols(signature), key=("P", "K", "L", "Z").index):
+    for name in sorted(list_machine_symbols(signature), key=("P", "K", "L", "Z").index):
         facts = facts.with_symbol(name, (ONE,))
         if name not in redefined:
             values[name] = Poly.symbol(name)
     # On a grid P is a size like others.
     minimums = {**signature.at_least, "P": 1} if algorithm.grid else signature.at_least
-    facts = _with_divisibility(facts, (*algorithm.where, *find_exact_divisions(algorithm)), minimums)
+    facts = _apply_divisibility_facts(facts, (*algorithm.where, *find_exact_divisions(algorithm)), minimums)
     values = {name: value.substitute(facts.rewrites) for name, value in values.items()}
     scope = Scope(module, facts, values, fixed=frozenset(facts.bounds), on_grid=bool(algorithm.grid))
     processors = find_processors(algorithm)
     if processors is not None:
         scope = scope.with_value("P", static_value(processors, scope))
     for fact in express_facts_in_sizes(algorithm):
-        scope = assuming_facts(scope, fact)
-    return _with_arrays(scope, algorithm)
+        scope = assume_facts(scope, fact)
+    return _add_array_properties(scope, algorithm)
 
 
-def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+def _apply_divisibility_facts(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     """Add what `where` says on equal sizes, powers of 2 and divisors; a size n with b | n is rewritten as b*(n/b).
 
     `at_least` maps each size to its minimum.
     """
-    facts = _with_equalities(facts, where, at_least)
+    facts = _substitute_equal_sizes(facts, where, at_least)
     later: list[tuple[str, Poly]] = []
     for fact in where:
         match fact:
@@ -92,7 +92,7 @@ def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mappin
             case s.Divides(divisor=divisor, value=s.Binary() as product):
                 # A divisor of b*g need divide neither b nor g.
                 value, whole = _read_product(product, facts), _read_product(divisor, facts)
-                facts = facts if value is None or whole is None else facts.with_whole(value, whole)
+                facts = facts if value is None or whole is None else facts.with_divisible_product(value, whole)
                 continue
             case _:
                 continue
@@ -107,11 +107,11 @@ def _with_divisibility(facts: Facts, where: tuple[s.Fact, ...], at_least: Mappin
     for name, by in later:
         # A size is rewritten by one divisor only; its quotients by other divisors are recorded as integers.
         if len(facts.rewrites[name].terms) == 1 and facts.positive(by.substitute(facts.rewrites)):
-            facts = facts.with_whole(Poly.symbol(name), by, min(at_least[name], 1))
+            facts = facts.with_divisible_product(Poly.symbol(name), by, min(at_least[name], 1))
     return facts
 
 
-def _with_equalities(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
+def _substitute_equal_sizes(facts: Facts, where: tuple[s.Fact, ...], at_least: Mapping[str, int]) -> Facts:
     """Replace sizes that equal a number or a product of other sizes by that: c == 1, P == c^2.
 
     Z and L never replace a size, as counts do not depend on them.
@@ -151,7 +151,7 @@ def _read_product(expr: s.Expr, facts: Facts) -> Poly | None:
             return None
 
 
-def _with_arrays(scope: Scope, algorithm: s.Algorithm) -> Scope:
+def _add_array_properties(scope: Scope, algorithm: s.Algorithm) -> Scope:
     below: dict[str, Poly] = {}
     segments: dict[str, a.Segments] = {}
     for parameter in algorithm.parameters:
@@ -185,7 +185,7 @@ def _binds_longest(module: Module, algorithm: s.Algorithm, name: str) -> bool:
 
 
 @record
-class Declaration:
+class IndexProperties:
     """Properties of the indices of an algorithm.
 
     `quantities` are linear expressions that do not change if all indices are shifted by one distance; `facts` are
@@ -218,43 +218,43 @@ class Declaration:
         return search.solve(draw)
 
 
-def index_declaration(algorithm: s.Algorithm, scope: Scope) -> Declaration:
+def read_index_properties(algorithm: s.Algorithm, scope: Scope) -> IndexProperties:
     """Read the properties of indices from the header, and from sums and comparisons in the body."""
     promised = (
-        disjunctions.split_into_conjunctions(value)
+        disjunctions.split_into_disjuncts(value)
         for fact in algorithm.where
         for value in implied_constraints(fact, scope)
     )
     facts = tuple(value for alternatives in promised if len(alternatives) == 1 for value in alternatives[0])
-    machine = machine_symbols(scope.module.signatures[algorithm])
+    machine = list_machine_symbols(scope.module.signatures[algorithm])
     indices = frozenset(name for name in scope.fixed if name not in machine)
-    return Declaration(_index_differences(algorithm, scope, indices), facts, _small_ranges(facts))
+    return IndexProperties(_find_index_differences(algorithm, scope, indices), facts, _find_small_ranges(facts))
 
 
-def _index_differences(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
+def _find_index_differences(algorithm: s.Algorithm, scope: Scope, indices: frozenset[str]) -> tuple[Poly, ...]:
     result: dict[Poly, None] = {}
     for node in s.nodes((algorithm.where, algorithm.decreases, algorithm.body)):
-        value = _linear_value(node, scope)
+        value = _evaluate_sum_or_comparison(node, scope)
         if value is None:
             continue
         value = value - value.constant_term
-        if _is_difference(value, indices) and -value not in result:
+        if _is_shift_invariant(value, indices) and -value not in result:
             result[value] = None
     return tuple(result)[:MAX_QUANTITIES]
 
 
-def _linear_value(node: object, scope: Scope) -> Poly | None:
+def _evaluate_sum_or_comparison(node: object, scope: Scope) -> Poly | None:
     """Evaluate a sum or a difference, or the difference of the sides of a comparison; None for other nodes."""
     match node:
         case s.Binary(op="+" | "-"):
             return known_value(node, scope)
-        case s.Binary(op=op) if op in OPPOSITE:
-            return comparison_difference(node, scope)
+        case s.Binary(op=op) if op in NEGATED_OPERATORS:
+            return subtract_sides(node, scope)
         case _:
             return None
 
 
-def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
+def _is_shift_invariant(value: Poly, indices: frozenset[str]) -> bool:
     """Test whether a value is linear in indices alone, with coefficients that add up to 0."""
     linear = all(
         len(monomial) == 1 and isinstance(monomial[0][0], Symbol) and monomial[0][1] == 1 for monomial in value.terms
@@ -262,7 +262,7 @@ def _is_difference(value: Poly, indices: frozenset[str]) -> bool:
     return bool(value) and linear and value.names <= indices and not sum(value.terms.values())
 
 
-def _small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
+def _find_small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
     """Map indices that lie between two numbers to their values, within MAX_RANGE and MAX_CHOICES."""
     low: dict[str, int] = {}
     high: dict[str, int] = {}
@@ -280,6 +280,6 @@ def _small_ranges(facts: tuple[Poly, ...]) -> dict[str, range]:
     result: dict[str, range] = {}
     for name in sorted(low.keys() & high.keys()):
         values = range(low[name], high[name] + 1)
-        if len(values) <= MAX_RANGE and prod(map(len, (*result.values(), values))) <= MAX_CHOICES:
+        if len(values) <= MAX_LISTED_VALUES and prod(map(len, (*result.values(), values))) <= MAX_VALUE_COMBINATIONS:
             result[name] = values
     return result

@@ -12,7 +12,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import find_direction
 from archline.algebra.polynomial import ZERO, Atom, Poly
-from archline.algebra.relax import bounded_max, bounded_peak, bounded_sum
+from archline.algebra.relax import bound_nonnegative_maximum, bound_signed_maximum, bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.ir.tree import Chain, Loop
 from archline.numbers import fmpq
@@ -21,7 +21,7 @@ from archline.records import record
 MAX_PEAK_PRODUCTS = 8_000
 """Products of terms that bounding a maximum over a loop may take: larger results grow with every further loop."""
 _LINE = Poly.symbol("L")
-_FACTORS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
+_GEOMETRIC_RATIOS = tuple(fmpq(factor) ** sign for factor in (2, 4, 8) for sign in (1, -1))
 
 
 class UnboundedError(Exception):
@@ -42,48 +42,48 @@ class FactoredProduct:
     @property
     def uncapped(self) -> Poly:
         """An upper bound on the product: each factor without subtracted max(0, e), which cap it."""
-        return polynomial.product(map(_without_caps, self.factors))
+        return polynomial.product(map(_drop_caps, self.factors))
 
     def times(self, *more: Poly) -> FactoredProduct:
         return FactoredProduct((*self.factors, *more))
 
-    def or_less(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
+    def minimum(self, other: FactoredProduct, facts: Facts) -> FactoredProduct:
         """Return the minimum of two products, in which common factors stay separate."""
         common = list((Counter(self.factors) & Counter(other.factors)).elements())
         left, right = (Counter(side.factors) - Counter(common) for side in (self, other))
         lesser = facts.minimum(*(polynomial.product(side.elements()) for side in (left, right)))
         return FactoredProduct((*common, lesser))
 
-    def _split(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
+    def _split_factors(self, variable: str) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         """Split the factors: first all that do not contain a variable, then all that do."""
         free = tuple(factor for factor in self.factors if variable not in factor.names)
         return free, tuple(factor for factor in self.factors if variable in factor.names)
 
     def bound_sum(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Bound the sum over lo <= variable < hi from above."""
-        free, bound = self._split(variable)
+        free, bound = self._split_factors(variable)
         if not bound:
             return FactoredProduct(free).times(hi - lo)
         try:
-            total = bounded_sum(_without_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
+            total = bound_sum(_relax_segment_floors(polynomial.product(bound), variable), variable, lo, hi, facts, True)
         except (UnresolvedError, TooComplexError):
             total = None
         if total is None or variable in total.names:
             total = _geometric_sum_bound(polynomial.product(bound), variable, lo, hi, facts)
         if total is None or variable in total.names:
             return FactoredProduct(
-                (*free, *(factored_maximum(factor, variable, lo, hi, facts) for factor in bound))
+                (*free, *(bound_maximum(factor, variable, lo, hi, facts) for factor in bound))
             ).times(hi - lo)
         return FactoredProduct((*free, total))
 
     def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Sum exactly over lo <= variable < hi. Raises UnresolvedError, TooComplexError."""
-        free, bound = self._split(variable)
+        free, bound = self._split_factors(variable)
         if not bound:
             return FactoredProduct(free).times(hi - lo)
         return FactoredProduct((*free, sum_over(polynomial.product(bound), variable, lo, hi, facts)))
 
-    def added_over(self, chain: Chain) -> FactoredProduct | None:
+    def sum_exactly_over_chain(self, chain: Chain) -> FactoredProduct | None:
         """Sum exactly over all iterations of loops; None without a closed form, or if a range depends on data."""
         if any(loop.trips != loop.hi - loop.lo for loop in chain):
             return None
@@ -97,8 +97,8 @@ class FactoredProduct:
 
     def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
         """Bound the maximum over a loop from above."""
-        free, bound = self._split(loop.variable)
-        return FactoredProduct((*free, *(max_in_loop(factor, loop, facts) for factor in bound)))
+        free, bound = self._split_factors(loop.variable)
+        return FactoredProduct((*free, *(bound_max_in_loop(factor, loop, facts) for factor in bound)))
 
     def at_most(self, chain: Chain) -> FactoredProduct:
         """Bound the maximum over all loops from above."""
@@ -119,7 +119,7 @@ class FactoredProduct:
         return result
 
 
-def max_over_loops(
+def bound_max_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
     """Bound the maximum over loops from above: of `exact` if possible, else of `count()`.
@@ -139,14 +139,14 @@ def max_over_loops(
     return largest
 
 
-def sum_over_loops(
+def bound_sum_over_loops(
     exact: FactoredProduct | None, count: Callable[[], FactoredProduct], chain: Chain
 ) -> FactoredProduct:
     """Sum `exact` over loops; without it or a closed form, bound the sum of `count()` from above.
 
     Raises UnboundedError.
     """
-    total = None if exact is None else exact.added_over(chain)
+    total = None if exact is None else exact.sum_exactly_over_chain(chain)
     return count().over(chain) if total is None else total
 
 
@@ -156,7 +156,7 @@ def _grows_with_line(value: Poly) -> bool:
     return any(_LINE.names <= atom.names for term in rising for atom, _ in term)
 
 
-def _without_caps(value: Poly) -> Poly:
+def _drop_caps(value: Poly) -> Poly:
     """Drop subtracted terms with max(0, e), such as that of b - max(0, b - n) = min(b, n)."""
     return Poly(
         {
@@ -185,7 +185,7 @@ def _geometric_sum_bound(value: Poly, variable: str, lo: Poly, hi: Poly, facts: 
             if factor is not None:
                 greatest = steep.substitute({variable: lo if factor < 1 else hi - 1})
                 rest = greatest / (1 - min(factor, 1 / factor))
-                few = a.ceil_log2(_LINE) * facts.positive_part(factored_maximum(flat, variable, lo, hi, facts))
+                few = a.ceil_log2(_LINE) * facts.positive_part(bound_maximum(flat, variable, lo, hi, facts))
                 return facts.minimum(rest, few + rest * _LINE**-1)
     return None
 
@@ -193,21 +193,21 @@ def _geometric_sum_bound(value: Poly, variable: str, lo: Poly, hi: Poly, facts: 
 def _geometric_ratio(value: Poly, variable: str) -> fmpq | None:
     """The ratio of the values in successive iterations, if it is one of 2, 4, 8 and their reciprocals; else None."""
     after = value.substitute({variable: Poly.symbol(variable) + 1})
-    return next((factor for factor in _FACTORS if value and after == value.scaled(factor)), None)
+    return next((factor for factor in _GEOMETRIC_RATIOS if value and after == value.scaled(factor)), None)
 
 
-def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+def bound_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Bound the maximum for lo <= variable < hi from above. Raises UnboundedError."""
     if variable not in value.names:
         return value
-    value = _without_gaps(value, variable, facts)
+    value = _maximize_segment_lengths(value, variable, facts)
     if variable not in value.names:
         return value
     try:
         with effort.limit_effort(MAX_PEAK_PRODUCTS):
-            peak = bounded_peak(value, variable, lo, hi, facts, True)
+            peak = bound_signed_maximum(value, variable, lo, hi, facts, True)
             if peak is None and facts.with_symbol(variable, (lo,), (hi - 1,)).nonnegative(value):
-                peak = bounded_max(value, variable, lo, hi, facts, True)
+                peak = bound_nonnegative_maximum(value, variable, lo, hi, facts, True)
     except (UnresolvedError, TooComplexError):
         peak = None
     if peak is None or variable in peak.names:
@@ -215,11 +215,11 @@ def factored_maximum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Fact
     return peak
 
 
-def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
+def _maximize_segment_lengths(value: Poly, variable: str, facts: Facts) -> Poly:
     """Replace lengths of segments that `variable` selects by their maximum, if the value increases with them."""
-    for gap in dict.fromkeys(_segment_gaps(value, variable)):
+    for gap in dict.fromkeys(_find_segment_lengths(value, variable)):
         name = f"{gap.key} "
-        free = value.with_atom(gap, Poly.symbol(name))
+        free = value.replace_atom(gap, Poly.symbol(name))
         ceiling = gap.segments.ceiling
         inside = facts.with_symbol(name, (ZERO,), (ceiling,))
         if find_direction(free, name, ceiling + 1, inside) == 1:
@@ -227,23 +227,23 @@ def _without_gaps(value: Poly, variable: str, facts: Facts) -> Poly:
     return value
 
 
-def _without_floors(value: Poly, variable: str) -> Poly:
+def _relax_segment_floors(value: Poly, variable: str) -> Poly:
     """Replace floor(e/m) by e/m where e holds the length of a segment and the value does not decrease by that."""
 
     def relax_floor(atom: Atom) -> Poly | None:
         alone = all(coefficient > 0 for term, coefficient in value.terms.items() if atom in dict(term))
-        if not isinstance(atom, a.Floor) or next(_segment_gaps(atom.argument, variable), None) is None:
+        if not isinstance(atom, a.Floor) or next(_find_segment_lengths(atom.argument, variable), None) is None:
             return None
         return atom.argument * atom.modulus**-1 if alone and len(atom.modulus.terms) == 1 else None
 
     return value.map_atoms(relax_floor)
 
 
-def _segment_gaps(value: Poly, variable: str) -> Iterator[a.Gap]:
+def _find_segment_lengths(value: Poly, variable: str) -> Iterator[a.Gap]:
     """Yield the lengths of segments (differences of offsets) that a variable selects, anywhere in a value."""
     return (atom for atom in value.atoms_within() if isinstance(atom, a.Gap) and variable in atom.names)
 
 
-def max_in_loop(value: Poly, loop: Loop, facts: Facts) -> Poly:
+def bound_max_in_loop(value: Poly, loop: Loop, facts: Facts) -> Poly:
     """Bound the maximum over a loop from above. Raises UnboundedError."""
-    return factored_maximum(value, loop.variable, loop.lo, loop.hi, facts)
+    return bound_maximum(value, loop.variable, loop.lo, loop.hi, facts)

@@ -11,13 +11,13 @@ from archline.ir.factored import FactoredProduct
 from archline.ir.tree import Array, contiguous_dimension
 
 LINE, WORDS = Poly.symbol("L"), Poly.symbol("Z")
-ONE_LINE = WORDS - LINE
+ONE_LINE_FITS = WORDS - LINE
 """Nonnegative exactly if at least one line fits in the cache."""
 ClosedInterval = tuple[Poly, Poly]
 """The first and the last subscript."""
 
 
-def array_lines(array: Array) -> Poly:
+def count_array_lines(array: Array) -> Poly:
     """Count the lines of a whole array whose rows (or columns, if these are contiguous) begin with a line."""
     if array.layout == "zmorton":
         rows, columns = array.extents
@@ -29,12 +29,12 @@ def array_lines(array: Array) -> Poly:
     return lines
 
 
-def stack_lines(array: Array) -> Poly:
+def count_stack_lines(array: Array) -> Poly:
     """Count the lines of the stack up to the end of a local array."""
-    return array.below + array_lines(array)
+    return array.below + count_array_lines(array)
 
 
-def interval_lines(
+def bound_interval_lines(
     interval: ClosedInterval, facts: Facts, array: Array, whole: bool = True, counters: frozenset[str] | None = None
 ) -> Poly:
     """Bound the lines of w words of a row from above: ceil(w/L) at its start, else floor((w - 2)/L) + 2.
@@ -51,11 +51,13 @@ def interval_lines(
         return words * LINE**-1 + (1 if at_start else 2)
     if at_start:
         return a.ceil_div(words, LINE)
-    common = a.common_divisor(_common_divisor(low, counters), LINE) if array.aligned and counters is not None else ONE
+    common = (
+        a.common_divisor(_find_common_divisor(low, counters), LINE) if array.aligned and counters is not None else ONE
+    )
     return facts.simplify(a.floor_div(words - 1 - common, LINE)) + 2
 
 
-def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
+def _find_common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
     """Return a divisor of a value that holds for all values of `counters`: the factors that all of its terms share."""
     if not a.is_integral(value) or any(power < 0 for term in value.terms for _, power in term):
         return ONE
@@ -65,7 +67,7 @@ def _common_divisor(value: Poly, counters: frozenset[str]) -> Poly:
     return Poly({tuple(sorted(common.items(), key=lambda pair: pair[0].key)): a.compute_content(value)})
 
 
-def aligned_interval_lines(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
+def count_aligned_lines(interval: ClosedInterval, facts: Facts, array: Array) -> Poly | None:
     """Count the lines of an interval exactly, as floor(last/L) - floor(first/L) + 1; 0 or 1 if it is empty.
 
     None if its length may be negative, if rows do not begin with lines or entries share none, if it begins its row,
@@ -78,7 +80,7 @@ def aligned_interval_lines(interval: ClosedInterval, facts: Facts, array: Array)
     return a.floor_div(high, LINE) - a.floor_div(low, LINE) + 1
 
 
-def box_lines(
+def bound_box_lines(
     array: Array,
     box: Sequence[ClosedInterval],
     facts: Facts,
@@ -89,7 +91,7 @@ def box_lines(
     lines = FactoredProduct()
     for dimension, interval in enumerate(box):
         if dimension == contiguous_dimension(array):
-            lines = lines.times(interval_lines(interval, facts, array, whole, counters))
+            lines = lines.times(bound_interval_lines(interval, facts, array, whole, counters))
         else:
             lines = lines.times(facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1)))
     return lines

@@ -12,26 +12,26 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.ir.conditions import equivalent_constraints, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
-from archline.ir.factored import UnboundedError, factored_maximum
-from archline.ir.layout import array_lines
+from archline.ir.factored import UnboundedError, bound_maximum
+from archline.ir.layout import count_array_lines
 from archline.ir.places import (
     LoweringContext,
     bind_call,
-    bind_data_sizes,
+    find_monotone_subscript,
+    has_exact_extent,
     is_constant_in,
-    is_exact,
+    make_whole_view,
     max_extent,
-    monotone_stream,
-    shape_of,
+    read_array_type,
+    resolve_view,
     static_value_or_none,
-    view_of,
-    whole_view,
+    wrap_in_size_loops,
 )
-from archline.ir.ranges import data_range, is_nondecreasing, static_range
-from archline.ir.scope import NotStaticError, Scope, floor_of_bound, known_value, static_value
+from archline.ir.ranges import bound_data_range, is_nonnegative_distance, static_range
+from archline.ir.scope import NotStaticError, Scope, floor_while_bound, known_value, static_value
 from archline.ir.tree import Access, Array, Loop, MonotoneWalk, Node, UntracedError, View, contiguous_dimension
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.model import Module
 
 MAX_ACCESSES = 400
@@ -72,7 +72,7 @@ class LoweringPolicy:
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Return the accesses of a call of an algorithm."""
-        if find_component(program.module, target):
+        if find_recursive_component(program.module, target):
             raise UntracedError(f"io of recursion (`{target.name}`) is not derived in this version", call.span)
         return program.inline_call(call, target, context)
 
@@ -105,10 +105,10 @@ class Lowering:
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
         for parameter in algorithm.parameters:
-            shape, layout = shape_of(parameter.type)
+            shape, layout = read_array_type(parameter.type)
             if shape is not None:
                 extents = tuple(max_extent(extent, scope) for extent in shape)
-                views[parameter.name] = whole_view(self.policy.array(parameter.name, extents, layout))
+                views[parameter.name] = make_whole_view(self.policy.array(parameter.name, extents, layout))
         return scope, views
 
     def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
@@ -116,7 +116,7 @@ class Lowering:
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
 
-    def fresh(self, name: str) -> str:
+    def make_loop_name(self, name: str) -> str:
         """Return `name`, with a number if another loop has it already."""
         self.names[name] = self.names.get(name, 0) + 1
         return name if self.names[name] == 1 else f"{name}'{self.names[name]}"
@@ -133,10 +133,10 @@ class Lowering:
         """Yield the accesses of a statement, given the contexts before and after it."""
         match statement:
             case s.Local(name=name, type=s.ArrayType(), value=s.Node() as value):
-                yield from self._lower_fill(after.views[name], value, context, statement)
+                yield from self._lower_array_assignment(after.views[name], value, context, statement)
             case s.Assign(target=target, value=value) if self.module.is_view(target):
                 yield from self.reads(target, context)
-                yield from self._lower_fill(self.view(target, context), value, context, statement)
+                yield from self._lower_array_assignment(self.view(target, context), value, context, statement)
             case s.Simple():
                 yield from self._lower_simple(statement, context)
             case s.Loop():
@@ -177,7 +177,7 @@ class Lowering:
                 unconditional = value is not None and when is None and statement.integer
                 first = static_value_or_none(value, before.knowing) if value is not None and unconditional else None
                 return context if first is None else replace(context, integers={**context.integers, name: first})
-            case s.Assume() if not context.always:
+            case s.Assume() if not context.is_unconditional:
                 return context
             case s.Simple() | s.Loop() | s.While() | s.If() | s.Split():
                 scope = scope_after(statement, context.scope)
@@ -188,26 +188,30 @@ class Lowering:
     ) -> LoweringContext:
         """Return the context after the declaration of a local array."""
         extents = tuple(max_extent(extent, context.scope) for extent in shape)
-        exact = all(is_exact(extent, context.scope) for extent in shape)
+        exact = all(has_exact_extent(extent, context.scope) for extent in shape)
         loops = frozenset(context.loops)
-        moving = _row_position_symbols(extents, context) & loops
+        moving = _find_row_position_symbols(extents, context) & loops
         varies = any(extent.names & loops for extent in extents) or any(local.within for local in context.locals)
         within = loops if moving or varies or not exact else frozenset()
         array = Array(
             name, extents, layout, True, context.stack, moving, within=within, beneath=context.locals, exact=exact
         )
         self.made.append(array)
-        views = {**context.views, name: replace(whole_view(array), exact=exact)}
-        return replace(context, views=views, stack=context.stack + array_lines(array), locals=(*context.locals, array))
+        views = {**context.views, name: replace(make_whole_view(array), exact=exact)}
+        return replace(
+            context, views=views, stack=context.stack + count_array_lines(array), locals=(*context.locals, array)
+        )
 
-    def _lower_fill(self, target: View, value: s.Expr, context: LoweringContext, node: s.Node) -> Iterator[Node]:
+    def _lower_array_assignment(
+        self, target: View, value: s.Expr, context: LoweringContext, node: s.Node
+    ) -> Iterator[Node]:
         """Yield the loop nest over the elements of a view to which a number or another view is assigned."""
         yield from self.reads(value, context)
         source = self.view(value, context) if self.module.is_view(value) else None
         facts = context.scope.facts
         counts: list[tuple[str, Poly]] = []
         for extent in target.extents:
-            name = self.fresh("elements")
+            name = self.make_loop_name("elements")
             counts.append((name, facts.positive_part(extent)))
             facts = facts.with_symbol(name, (ZERO,), (extent - 1,))
         subscripts = tuple(Poly.symbol(name) for name, _ in counts)
@@ -234,13 +238,13 @@ class Lowering:
         for part in (loop.lo, loop.hi, loop.step):
             if part is not None:
                 yield from self.reads(part, context)
-        name = self._counters[loop] = self.fresh(loop.variable)
+        name = self._counters[loop] = self.make_loop_name(loop.variable)
         scope = context.scope
-        lo, hi, trips, value, inside, certain = self._counter_range(replace(loop, variable=name), scope)
+        lo, hi, trips, value, inside, certain = self._find_counter_range(replace(loop, variable=name), scope)
         inner = replace(scope.with_facts(inside), values={**scope.values, loop.variable: value})
         body = tuple(self.block(loop.body, context.inside(inner, loop, name, certain)))
         try:
-            self.made[:] = [_widest_in_loop(array, name, lo, hi, scope.facts) for array in self.made]
+            self.made[:] = [_maximize_extents(array, name, lo, hi, scope.facts) for array in self.made]
         except UnboundedError:
             raise UntracedError(
                 f"no upper bound was found on local arrays whose size varies with `{loop.variable}`", loop.span
@@ -248,16 +252,16 @@ class Lowering:
         if body:
             yield Loop(name, lo, hi, trips, scope.facts, inside, body, loop.span)
 
-    def _counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
+    def _find_counter_range(self, loop: s.Loop, scope: Scope) -> CounterRange:
         """Return the range of a loop's counter: exact, between offsets, or bounded. Raises UntracedError."""
         try:
             exact = static_range(loop, scope)
             return exact.lo, exact.hi, exact.trips, exact.value, exact.inside, True
         except NotStaticError as problem:
-            segment = None if loop.down or loop.step is not None else self._segment_range(loop, scope)
+            segment = None if loop.down or loop.step is not None else self._find_segment_range(loop, scope)
             if segment is not None:
                 return segment
-            interval = data_range(loop, scope)
+            interval = bound_data_range(loop, scope)
             if interval is None:
                 raise UntracedError(f"the bounds of this loop: {problem.reason}", loop.span) from None
             lo, hi = interval.first, interval.last + 1
@@ -265,24 +269,24 @@ class Lowering:
             counter = Poly.symbol(loop.variable)
             return lo, hi, interval.trips.upper, lo + interval.last - counter if loop.down else counter, inside, False
 
-    def _segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
+    def _find_segment_range(self, loop: s.Loop, scope: Scope) -> CounterRange | None:
         """Return a range between entries of offsets arrays; None for others, or if it may have negative length."""
         reading = replace(scope, reads_offsets=True)
         lo, hi = known_value(loop.lo, reading), known_value(loop.hi, reading)
         if lo is None or hi is None:
             return None
         trips = a.as_gaps(hi - lo)
-        if not is_nondecreasing(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
+        if not is_nonnegative_distance(hi - lo, scope.facts) and not scope.facts.nonnegative(trips):
             return None
         inside = scope.facts.with_symbol(loop.variable, (lo,), (hi - 1,))
         return lo, hi, trips, Poly.symbol(loop.variable), inside, True
 
     def _lower_while(self, loop: s.While, context: LoweringContext) -> Iterator[Node]:
         try:
-            limit = floor_of_bound(static_value(loop.limit, context.scope), context.scope.facts)
+            limit = floor_while_bound(static_value(loop.limit, context.scope), context.scope.facts)
         except NotStaticError as problem:
             raise UntracedError(f"the bound of this while: {problem.reason}", loop.span) from None
-        name = self._counters[loop] = self.fresh("while")
+        name = self._counters[loop] = self.make_loop_name("while")
         # The condition is evaluated once more than the body.
         extra = int(next(self.reads(loop.condition, context), None) is not None)
         trips = context.scope.facts.positive_part(limit) + extra
@@ -301,7 +305,7 @@ class Lowering:
             if branch.condition is None:
                 body = tuple(self.block(branch.body, context))
                 always = (
-                    (shared or frozenset()) & _assigned_elements(branch.body, body, before)
+                    (shared or frozenset()) & _find_assigned_elements(branch.body, body, before)
                     if before.certain
                     else frozenset()
                 )
@@ -311,7 +315,7 @@ class Lowering:
             body = tuple(
                 self.block(branch.body, context.under(equivalent_constraints(branch.condition, context.scope)))
             )
-            assigned = _assigned_elements(branch.body, body, before)
+            assigned = _find_assigned_elements(branch.body, body, before)
             shared = assigned if shared is None else shared & assigned
             yield from body
             context = context.under(equivalent_constraints(negate_condition(branch.condition), context.scope))
@@ -319,13 +323,13 @@ class Lowering:
     # Expressions
     def view(self, expr: s.Expr, context: LoweringContext) -> View:
         """Return the view that an expression denotes. Raises UntracedError."""
-        return view_of(self.module, expr, context.views, self.policy.reading(context))
+        return resolve_view(self.module, expr, context.views, self.policy.reading(context))
 
     def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
         """Yield the reads that evaluate an expression, with calls of algorithms; for a view those of its bounds."""
         match expr:
             case s.Element() if self.module.is_view(expr):
-                yield from self._bounds_of(expr, context)
+                yield from self._lower_view_bounds(expr, context)
             case s.Element():
                 yield from self._lower_element(expr, context)
             case s.Unary(operand=operand):
@@ -345,7 +349,7 @@ class Lowering:
             case s.Integer() | s.Real() | s.Name():
                 pass
 
-    def _bounds_of(self, view: s.Element, context: LoweringContext) -> Iterator[Node]:
+    def _lower_view_bounds(self, view: s.Element, context: LoweringContext) -> Iterator[Node]:
         for subscript in view.subscripts:
             parts = (subscript.lo, subscript.hi, subscript.step) if isinstance(subscript, s.Slice) else (subscript,)
             for part in parts:
@@ -361,18 +365,20 @@ class Lowering:
         view = context.views[expr.array]
         access = self._build_access(view, tuple(subscripts), expr.span, context)
         yield replace(
-            access, walk=self._find_walk(expr, subscripts, context), steady=self._find_steady(access, expr, context)
+            access,
+            walk=self._find_walk(expr, subscripts, context),
+            steady=self._find_steady_loops(access, expr, context),
         )
 
-    def _find_steady(self, access: Access, expr: s.Element, context: LoweringContext) -> frozenset[str]:
+    def _find_steady_loops(self, access: Access, expr: s.Element, context: LoweringContext) -> frozenset[str]:
         """Find the innermost loops that change no name on which a data-dependent element depends."""
         axes = zip(context.views[expr.array].axes, expr.subscripts, strict=True)
         dependent = tuple(part for (dimension, _), part in axes if access.place[dimension] is None)
         # Indices and offsets are never written to.
         fixed, names = {*context.scope.below, *context.scope.segments}, s.names(dependent) | {expr.array}
-        if any(part.array not in fixed for part in s.find(dependent, s.Element)):
+        if any(part.array not in fixed for part in s.find_nodes(dependent, s.Element)):
             return frozenset()
-        if None not in access.place or any(call in self.module.targets for call in s.find(dependent, s.Call)):
+        if None not in access.place or any(call in self.module.targets for call in s.find_nodes(dependent, s.Call)):
             return frozenset()
         loops = takewhile(lambda around: is_constant_in(names, around.loop), reversed(context.around))
         return frozenset(around.variable for around in loops)
@@ -392,10 +398,10 @@ class Lowering:
         subscript = expr.subscripts[last]
         assert not isinstance(subscript, s.Slice)
         fixed, values = context.scope.fixed, context.scope.values
-        stream = monotone_stream(expr.array, subscript, context.around, fixed, values)
+        stream = find_monotone_subscript(expr.array, subscript, context.around, fixed, values)
         rests = stream is None and context.rested is not None
         if context.rested is not None and rests:
-            stream = monotone_stream(expr.array, subscript, (context.rested,), fixed, values)
+            stream = find_monotone_subscript(expr.array, subscript, (context.rested,), fixed, values)
         moved = {name for value in subscripts if value is not None for name in value.names}
         names = [outer.variable for outer in context.around]
         if stream is None or (not rests and moved & set(names[names.index(stream.around.variable) :])):
@@ -418,7 +424,7 @@ class Lowering:
         return Access(view.array, view.place(subscripts), span, view.parts, certain=certain, when=context.when)
 
     # Calls
-    def passed(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
+    def find_passed_views(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> dict[str, View]:
         """Return the views that a call passes, by parameter. Raises UntracedError."""
         return {
             parameter.name: self.view(argument, context)
@@ -428,8 +434,8 @@ class Lowering:
 
     def inline_call(self, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Yield the accesses of the body of a called algorithm."""
-        views = self.passed(call, target, context)
-        scope, size_loops = bind_call(call, target, context, self.fresh)
+        views = self.find_passed_views(call, target, context)
+        scope, size_loops = bind_call(call, target, context, self.make_loop_name)
         loops = (*context.loops, *(loop.variable for loop in size_loops))
         # Loops of the caller do not change the callee's parameters while it runs, so `around` has its own loops alone.
         inner = replace(
@@ -445,10 +451,10 @@ class Lowering:
             rested=None,
         )
         body = tuple(self.block(target.body, inner))
-        yield from bind_data_sizes(size_loops, body)
+        yield from wrap_in_size_loops(size_loops, body)
 
 
-def _assigned_elements(
+def _find_assigned_elements(
     statements: Sequence[s.Stmt], nodes: Sequence[Node], context: LoweringContext
 ) -> frozenset[ElementPlace]:
     """Find the elements that the statements of a branch itself, outside of loops and branches, assign."""
@@ -473,7 +479,7 @@ def _mark_shared_writes(
             yield node
 
 
-def _row_position_symbols(extents: tuple[Poly, ...], context: LoweringContext) -> frozenset[str]:
+def _find_row_position_symbols(extents: tuple[Poly, ...], context: LoweringContext) -> frozenset[str]:
     """Find the symbols on which the positions of a local array's rows depend: in the stack below and in extents."""
     names = context.stack.names
     if len(extents) > 1:
@@ -481,10 +487,10 @@ def _row_position_symbols(extents: tuple[Poly, ...], context: LoweringContext) -
     return names
 
 
-def _widest_in_loop(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
+def _maximize_extents(array: Array, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Array:
     """Return the array with the maximum of each extent over a loop. Raises UnboundedError."""
     if not any(variable in extent.names for extent in array.extents):
         return array
     # The extent in a loop that is never entered may be negative.
-    extents = (facts.positive_part(factored_maximum(extent, variable, lo, hi, facts)) for extent in array.extents)
+    extents = (facts.positive_part(bound_maximum(extent, variable, lo, hi, facts)) for extent in array.extents)
     return replace(array, extents=tuple(extents))

@@ -15,16 +15,16 @@ from functools import reduce
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.ir.amounts import (
-    NOTHING,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    add,
-    amount_up_to,
+    add_amounts,
+    bound_either_amount,
     choose_by_indicator,
-    either_amount,
     maximum_amount,
     scale_amount,
+    widen_to_zero,
 )
 from archline.records import record
 
@@ -39,7 +39,7 @@ class MaxPlusMap:
     advance: Amount
     finish: Amount
     joined: Amount | None = None
-    kept: Amount = NOTHING
+    kept: Amount = ZERO_AMOUNT
     certain: bool = True
 
     @property
@@ -53,11 +53,11 @@ def serial_map(amount: Amount) -> MaxPlusMap:
     return MaxPlusMap(amount, amount)
 
 
-IDLE = serial_map(NOTHING)
-SYNC = MaxPlusMap(NOTHING, NOTHING, NOTHING, NOTHING)
+IDENTITY_MAP = serial_map(ZERO_AMOUNT)
+SYNC_MAP = MaxPlusMap(ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT, ZERO_AMOUNT)
 
 
-def spawned_map(start: Amount, whole: Amount) -> MaxPlusMap:
+def spawn_map(start: Amount, whole: Amount) -> MaxPlusMap:
     """Return the map of `spawn`: the call's cost before the fork, then its body in parallel with later code."""
     return MaxPlusMap(start, whole)
 
@@ -65,24 +65,24 @@ def spawned_map(start: Amount, whole: Amount) -> MaxPlusMap:
 def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Return the map of `first` followed by `second`."""
     if second.serial and first.serial:
-        return serial_map(add(first.advance, second.advance))
-    advance = add(first.advance, second.advance)
+        return serial_map(add_amounts(first.advance, second.advance))
+    advance = add_amounts(first.advance, second.advance)
     if first.finish == first.advance and first.joined is None:
         # `first` leaves no call pending: its time is only added.
-        finish = advance if second.finish == second.advance else add(first.advance, second.finish)
+        finish = advance if second.finish == second.advance else add_amounts(first.advance, second.finish)
         return MaxPlusMap(advance, finish, second.joined, second.kept, second.certain)
-    finish = add(first.advance, second.finish)
+    finish = add_amounts(first.advance, second.finish)
     if first.finish != first.advance:
-        finish = maximum_amount(finish, add(first.finish, second.kept), facts)
-    carried = add(first.kept, second.kept)
+        finish = maximum_amount(finish, add_amounts(first.finish, second.kept), facts)
+    carried = add_amounts(first.kept, second.kept)
     joined = None
     if first.joined is not None:
-        joined = _delay_at_sync(first, add(first.joined, second.advance))
-        carried = maximum_amount(carried, _delay_at_sync(first, add(first.joined, second.finish)), facts)
+        joined = _delay_at_sync(first, add_amounts(first.joined, second.advance))
+        carried = maximum_amount(carried, _delay_at_sync(first, add_amounts(first.joined, second.finish)), facts)
     if second.joined is not None:
         if first.finish != first.advance:
-            advance = maximum_amount(advance, _delay_at_sync(second, add(first.finish, second.joined)), facts)
-        through = _delay_at_sync(second, add(first.kept, second.joined))
+            advance = maximum_amount(advance, _delay_at_sync(second, add_amounts(first.finish, second.joined)), facts)
+        through = _delay_at_sync(second, add_amounts(first.kept, second.joined))
         joined = through if joined is None else maximum_amount(joined, through, facts)
     if finish == advance:
         finish = advance
@@ -93,7 +93,7 @@ def compose_maps(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlus
 
 def _delay_at_sync(part: MaxPlusMap, waited: Amount) -> Amount:
     """The delay at the sync of a map: `waited`, or bounds from 0 to that if the sync may not be reached."""
-    return waited if part.certain else amount_up_to(waited)
+    return waited if part.certain else widen_to_zero(waited)
 
 
 def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
@@ -110,10 +110,10 @@ def repeat_map(body: MaxPlusMap, count: Amount) -> MaxPlusMap:
         if body.joined is None:
             return MaxPlusMap(advance, late)
         advance = late
-    return MaxPlusMap(advance, advance, amount_up_to(advance), amount_up_to(advance), certain=False)
+    return MaxPlusMap(advance, advance, widen_to_zero(advance), widen_to_zero(advance), certain=False)
 
 
-def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
+def select_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Return `first` where the indicator is 1, `second` where it is 0; delays at syncs are bounds for both."""
     if indicator.is_constant:
         return first if indicator else second
@@ -121,28 +121,28 @@ def choose_map(indicator: Poly, first: MaxPlusMap, second: MaxPlusMap, facts: Fa
     if first.serial and second.serial:
         return serial_map(advance)
     finish = choose_by_indicator(indicator, first.finish, second.finish)
-    return MaxPlusMap(advance, finish, *_merge_uncertain(first, second, facts))
+    return MaxPlusMap(advance, finish, *_merge_sync_delays(first, second, facts))
 
 
-def either_map(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
+def bound_either_map(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> MaxPlusMap:
     """Bound a map that is `first` or `second`, as data decides."""
-    advance = either_amount(first.advance, second.advance, facts)
+    advance = bound_either_amount(first.advance, second.advance, facts)
     if first.serial and second.serial:
         return serial_map(advance)
     return MaxPlusMap(
-        advance, either_amount(first.finish, second.finish, facts), *_merge_uncertain(first, second, facts)
+        advance, bound_either_amount(first.finish, second.finish, facts), *_merge_sync_delays(first, second, facts)
     )
 
 
-def _merge_uncertain(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
+def _merge_sync_delays(first: MaxPlusMap, second: MaxPlusMap, facts: Facts) -> tuple[Amount | None, Amount, bool]:
     """Bound `joined`, `kept` and `certain` of one of two maps; a sync that only one has may not be reached."""
     waiting = [amount for amount in (first.joined, second.joined) if amount is not None]
     if not waiting:
-        return None, NOTHING, True
-    joined = reduce(lambda left, right: _widen_amount(left, right, facts), waiting)
+        return None, ZERO_AMOUNT, True
+    joined = reduce(lambda left, right: _bound_from_zero(left, right, facts), waiting)
     certain = len(waiting) == 2 and first.certain and second.certain
-    return joined, _widen_amount(first.kept, second.kept, facts), certain
+    return joined, _bound_from_zero(first.kept, second.kept, facts), certain
 
 
-def _widen_amount(left: Amount, right: Amount, facts: Facts) -> Amount:
-    return left if left == right else amount_up_to(maximum_amount(left, right, facts))
+def _bound_from_zero(left: Amount, right: Amount, facts: Facts) -> Amount:
+    return left if left == right else widen_to_zero(maximum_amount(left, right, facts))

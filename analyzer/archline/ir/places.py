@@ -13,7 +13,7 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.ir.declarations import declared_scope
-from archline.ir.ranges import extent_range, extent_value, int_range
+from archline.ir.ranges import bound_extent, bound_integer, evaluate_extent
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.ir.tree import Array, Loop, Node, UntracedError, View
 from archline.language import syntax as s
@@ -22,7 +22,7 @@ from archline.language.model import BoundBy, Module
 from archline.records import field, record
 
 OPPOSITE_DIRECTION = {"rises": "falls", "falls": "rises"}
-Terms = tuple[tuple[str, bool], ...]
+SignedNames = tuple[tuple[str, bool], ...]
 """Names, each with True if it is added and False if it is subtracted."""
 
 
@@ -37,14 +37,14 @@ class EnclosingLoop:
 
 
 @record
-class Stream:
+class MonotoneSubscript:
     """A subscript, the sum of `terms` and `shift`, that is monotone in a loop: its `way` is rises, falls or stays.
 
     `first` is its value when the loop begins, None if that depends on data.
     """
 
     around: EnclosingLoop
-    terms: Terms
+    terms: SignedNames
     shift: int
     way: str
     first: Poly | None
@@ -59,15 +59,15 @@ class Stream:
         return low, high
 
 
-def monotone_stream(
+def find_monotone_subscript(
     view: str, subscript: s.Expr, around: Sequence[EnclosingLoop], fixed: frozenset[str], values: Mapping[str, Poly]
-) -> Stream | None:
+) -> MonotoneSubscript | None:
     """Find the outermost loop in which a subscript of a view is monotone; None if there is none.
 
     A loop that recreates the view or its array ends the search. `fixed` are names that no loop changes, `values`
     the expressions of names that do not depend on data.
     """
-    parts = list(signed_terms(subscript))
+    parts = list(split_signed_terms(subscript))
     names = tuple(sorted(part for part in parts if isinstance(part, tuple)))
     if any(isinstance(part, s.Node) for part in parts):
         return None
@@ -77,10 +77,10 @@ def monotone_stream(
             way if added else OPPOSITE_DIRECTION.get(way, way)
             for name, added in names
             if name not in fixed
-            for way in (_direction_of_change(name, enclosing.loop),)
+            for way in (_find_direction_of_change(name, enclosing.loop),)
         }
         monotone = directions <= {"rises", "stays"} or directions <= {"falls", "stays"}
-        if not monotone or _direction_of_change(view, enclosing.loop) != "stays":
+        if not monotone or _find_direction_of_change(view, enclosing.loop) != "stays":
             break
         result = enclosing, directions
     if result is None:
@@ -88,14 +88,16 @@ def monotone_stream(
     outermost, directions = result
     (way,) = directions - {"stays"} or {"stays"}
     shift = sum(part for part in parts if isinstance(part, int))
-    return Stream(outermost, names, shift, way, _initial_value(names, shift, outermost, values))
+    return MonotoneSubscript(outermost, names, shift, way, _evaluate_initial_subscript(names, shift, outermost, values))
 
 
-def _initial_value(names: Terms, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]) -> Poly | None:
+def _evaluate_initial_subscript(
+    names: SignedNames, shift: int, around: EnclosingLoop, values: Mapping[str, Poly]
+) -> Poly | None:
     """Evaluate a subscript at the beginning of a loop; None if it depends on data."""
     first = ZERO + shift
     for name, added in names:
-        value = values.get(name) if _direction_of_change(name, around.loop) == "stays" else None
+        value = values.get(name) if _find_direction_of_change(name, around.loop) == "stays" else None
         value = around.integers.get(name) if value is None else value
         if value is None:
             return None
@@ -103,13 +105,13 @@ def _initial_value(names: Terms, shift: int, around: EnclosingLoop, values: Mapp
     return first
 
 
-def assigned_names(node: s.Node) -> Iterator[str]:
+def find_assigned_integers(node: s.Node) -> Iterator[str]:
     """Yield the names of the data-dependent integers that a statement assigns."""
     # The names of a `let` and of a loop are not data-dependent integers.
-    return (name for statement in s.find(node, s.Simple) if not statement.named for name in statement.sets)
+    return (name for statement in s.find_nodes(node, s.Simple) if not statement.named for name in statement.sets)
 
 
-def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
+def split_signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] | int | s.Expr]:
     """Yield the terms of a sum: names with True if added, False if subtracted; signed numbers; other expressions."""
     match expr:
         case s.Integer(value=value):
@@ -117,18 +119,18 @@ def signed_terms(expr: s.Expr, added: bool = True) -> Iterator[tuple[str, bool] 
         case s.Name(id=name):
             yield name, added
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            yield from signed_terms(left, added)
-            yield from signed_terms(right, added == (op == "+"))
+            yield from split_signed_terms(left, added)
+            yield from split_signed_terms(right, added == (op == "+"))
         case _:
             yield expr
 
 
-def _direction_of_change(name: str, loop: s.Stmt) -> str:
+def _find_direction_of_change(name: str, loop: s.Stmt) -> str:
     """Return how a loop changes an integer: "rises", "falls", "stays", or "set" for all else."""
     # A statement without a known increment may assign any value.
-    steps = (statement.increment for statement in s.find(loop, s.Simple) if name in statement.sets)
+    steps = (statement.increment for statement in s.find_nodes(loop, s.Simple) if name in statement.sets)
     ways = {"set" if step is None else "rises" if step >= 0 else "falls" for step in steps}
-    for inner in s.find(loop, s.Loop):
+    for inner in s.find_nodes(loop, s.Loop):
         if inner.variable == name:
             ways.add("set" if inner is not loop else "falls" if inner.down else "rises")
     return ways.pop() if len(ways) == 1 else "set" if ways else "stays"
@@ -136,10 +138,10 @@ def _direction_of_change(name: str, loop: s.Stmt) -> str:
 
 def is_constant_in(names: Iterable[str], loop: s.Stmt) -> bool:
     """Test whether a loop changes none of the names."""
-    return all(_direction_of_change(name, loop) == "stays" for name in names)
+    return all(_find_direction_of_change(name, loop) == "stays" for name in names)
 
 
-def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
+def resolve_view(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scope) -> View:
     """Return the view that an expression denotes. Raises UntracedError."""
     match expr:
         case s.Name(id=name):
@@ -147,7 +149,7 @@ def view_of(module: Module, expr: s.Expr, views: Mapping[str, View], scope: Scop
         case s.Element(array=name):
             return _slice_view(expr, views[name], module.shapes[expr], scope)
         case s.Reshape(base=base, shape=shape):
-            return _reshape_view(view_of(module, base, views, scope), shape, scope)
+            return _reshape_view(resolve_view(module, base, views, scope), shape, scope)
         case s.Integer() | s.Real() | s.Unary() | s.Binary() | s.Call():
             raise AssertionError(f"not a view: {expr}")
 
@@ -168,7 +170,7 @@ def _slice_view(expr: s.Element, base: View, shape: Sequence[s.Expr], scope: Sco
             slice_extent = next(slice_extents)
             length = base_extent
             if subscript.lo is not None or subscript.hi is not None:
-                length, exact = max_extent(slice_extent, scope), exact and is_exact(slice_extent, scope)
+                length, exact = max_extent(slice_extent, scope), exact and has_exact_extent(slice_extent, scope)
             if stride is None:
                 starts[dimension], stride = None, ONE
             elif subscript.step is not None and length is base_extent:
@@ -185,25 +187,25 @@ def _reshape_view(base: View, shape: tuple[s.Expr, ...], scope: Scope) -> View:
     for extent in reversed(extents):
         axes.append((dimension, step))
         step = step * extent
-    exact = base.exact and all(is_exact(extent, scope) for extent in shape)
+    exact = base.exact and all(has_exact_extent(extent, scope) for extent in shape)
     return View(base.array, base.starts, tuple(reversed(axes)), extents, exact)
 
 
 def max_extent(expr: s.Expr, scope: Scope) -> Poly:
     """Evaluate an extent, or its upper bound. Raises UntracedError."""
     try:
-        return extent_value(expr, scope)
+        return evaluate_extent(expr, scope)
     except NotStaticError as problem:
-        interval = int_range(expr, scope)
+        interval = bound_integer(expr, scope)
         if interval is None:
             raise UntracedError(f"an extent: {problem.reason}", expr.span) from None
         return scope.facts.positive_part(interval[1])
 
 
-def is_exact(expr: s.Expr, scope: Scope) -> bool:
+def has_exact_extent(expr: s.Expr, scope: Scope) -> bool:
     """Test whether an extent is known exactly."""
     try:
-        extent_value(expr, scope)
+        evaluate_extent(expr, scope)
     except NotStaticError:
         return False
     return True
@@ -217,7 +219,7 @@ def static_value_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
         return None
 
 
-def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
+def read_array_type(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
     """Return the extents and the layout of an array type; None and "" for other types."""
     match type:
         case s.ArrayType(shape=shape, layout=layout):
@@ -231,7 +233,7 @@ def shape_of(type: s.Type) -> tuple[tuple[s.Expr, ...] | None, str]:
             return None, ""
 
 
-def whole_view(array: Array) -> View:
+def make_whole_view(array: Array) -> View:
     """Return the view of a whole array."""
     zeros = tuple(ZERO for _ in array.extents)
     return View(array, zeros, tuple((dimension, ONE) for dimension in range(len(zeros))), array.extents)
@@ -265,7 +267,7 @@ class LoweringContext:
         return not self.loops and not self.depth
 
     @property
-    def always(self) -> bool:
+    def is_unconditional(self) -> bool:
         """True if every run executes the statement, for all sizes."""
         return self.certain and not self.when and not self.loops
 
@@ -283,7 +285,7 @@ class LoweringContext:
 
     def after(self, statement: s.Stmt) -> LoweringContext:
         """Return the context after a statement, or in the body of a loop, without the integers that it assigns."""
-        changed, rested = set(assigned_names(statement)), self.rested
+        changed, rested = set(find_assigned_integers(statement)), self.rested
         if statement.iterates:
             rested = EnclosingLoop(statement, "", self.scope.facts, self.integers)
         elif changed:
@@ -301,7 +303,7 @@ class LoweringContext:
 
 
 # Calls
-def bind_data_sizes(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
+def wrap_in_size_loops(given: Sequence[Loop], body: tuple[Node, ...]) -> tuple[Node, ...]:
     """Wrap a body in the loops `given`, of one iteration each, whose counters stand for data-dependent sizes."""
     for loop in reversed(given if body else ()):
         body = (replace(loop, body=body),)
@@ -323,7 +325,7 @@ def bind_call(
         size = None if bound is None else static_value_or_none(bound, replace(outer, reads_offsets=True))
         if size is None:
             facts = size_loops[-1].inside if size_loops else outer.facts
-            size_loops.append(_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
+            size_loops.append(_build_data_size_loop(name, call, target, outer.with_facts(facts), fresh))
             size = Poly.symbol(size_loops[-1].variable)
         values[name] = size
     below = {name: bound.substitute(values) for name, bound in callee.below.items()}
@@ -337,13 +339,15 @@ def bind_call(
     return replace(outer.with_facts(facts), values=values, below=below, segments=segments), tuple(size_loops)
 
 
-def _data_size_loop(name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]) -> Loop:
+def _build_data_size_loop(
+    name: str, call: s.Call, target: s.Algorithm, outer: Scope, fresh: Callable[[str], str]
+) -> Loop:
     """Build a loop of one iteration whose counter is a data-dependent size, with its bounds. Raises UntracedError."""
     signature = outer.module.signatures[target]
     for binding in signature.sizes:
         if binding.name == name and binding.by is BoundBy.EXTENT:
             shape = outer.module.shapes[call.arguments[binding.parameter]]
-            interval = extent_range(shape[binding.dimension], outer)
+            interval = bound_extent(shape[binding.dimension], outer)
             if interval is not None:
                 variable = fresh(name)
                 minimum = Poly.constant(signature.at_least.get(name, 1))

@@ -10,23 +10,23 @@ from archline.algebra.effort import OutOfBudgetError, TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.algebra.relax import bound_atom, bounded_max, bounded_sum
-from archline.algebra.sums.summation import UnresolvedError, depends_on, sum_over
-from archline.expr.tree import Span, structural_key
+from archline.algebra.relax import bound_atom, bound_nonnegative_maximum, bound_sum
+from archline.algebra.sums.summation import UnresolvedError, is_composite_in, sum_over
+from archline.expr.tree import Span, make_structural_key
 from archline.ir import max_plus
 from archline.ir.amounts import (
-    NOTHING,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    add,
-    amount_up_to,
+    add_amounts,
     exact_amount,
-    map_known,
+    map_bounds,
     maximum_amount,
+    widen_to_zero,
 )
 from archline.ir.max_plus import MaxPlusMap
-from archline.ir.scope import NotStaticError, Scope, holds_data, known_value, static_value
+from archline.ir.scope import NotStaticError, Scope, has_data_symbol, known_value, static_value
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import field, record, replace
@@ -68,11 +68,11 @@ class IterationRange:
     @property
     def inside(self) -> Facts:
         """The facts in the body, where the range is not empty."""
-        facts = self._nonempty
+        facts = self._nonempty_facts
         return facts.with_symbol(self.variable, (self.lo,), (facts.simplify(self.hi) - 1,))
 
     @property
-    def _nonempty(self) -> Facts:
+    def _nonempty_facts(self) -> Facts:
         """The facts around the loop if it has an iteration: the trip count is at least 1, and so is e of max(0, e)."""
         trips = self.trips
         for atom in self.trips.atoms():
@@ -83,11 +83,11 @@ class IterationRange:
 
     def sum(self, amount: Amount) -> Amount:
         """Sum an amount over the iterations."""
-        return self._accumulate(amount, sum_over, bounded_sum, self.facts, "sum")
+        return self._accumulate(amount, sum_over, bound_sum, self.facts, "sum")
 
     def largest(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations, 0 if there are none."""
-        largest = self.largest_of_some(amount)
+        largest = self.maximum_if_nonempty(amount)
         if isinstance(largest, UnknownAmount) or self.facts.positive(self.trips):
             return largest
         nonempty = self.facts.positive_part(self.trips) - self.facts.positive_part(self.trips - 1)
@@ -95,9 +95,9 @@ class IterationRange:
             return exact_amount(largest.lower * nonempty)
         return KnownAmount(largest.lower * nonempty, largest.upper * nonempty)
 
-    def largest_of_some(self, amount: Amount) -> Amount:
+    def maximum_if_nonempty(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations; it has no meaning if there are none."""
-        return self._accumulate(amount, max_over, bounded_max, self._nonempty, "maximum")
+        return self._accumulate(amount, max_over, bound_nonnegative_maximum, self._nonempty_facts, "maximum")
 
     def _accumulate(
         self,
@@ -135,7 +135,7 @@ class IterationRange:
                 )
             return KnownAmount(lower or ZERO, upper)
 
-        if amount is NOTHING or isinstance(amount, UnknownAmount):
+        if amount is ZERO_AMOUNT or isinstance(amount, UnknownAmount):
             return amount
         # Counts of flops are mostly multiples of each other, and so are their sums and maxima.
         scale = a.compute_content(amount.lower) if amount.exact else fmpq(1)
@@ -143,7 +143,7 @@ class IterationRange:
         result = self._done.get((what, primitive))
         if result is None:
             result = self._done[what, primitive] = accumulate_bounds(primitive)
-        return result if scale == 1 else map_known(result, lambda value: value.scaled(scale))
+        return result if scale == 1 else map_bounds(result, lambda value: value.scaled(scale))
 
 
 def fork_depth(iterations: IterationRange) -> Amount:
@@ -178,12 +178,12 @@ def compose_iterations(body: MaxPlusMap, iterations: IterationRange) -> MaxPlusM
         return MaxPlusMap(advance, _latest_spawn_end(body, iterations, advance))
     certain = body.certain and iterations.facts.positive(iterations.trips)
     if body.finish == body.advance:
-        return MaxPlusMap(advance, advance, amount_up_to(advance), amount_up_to(advance), certain)
+        return MaxPlusMap(advance, advance, widen_to_zero(advance), widen_to_zero(advance), certain)
     if isinstance(advance, UnknownAmount):
         return max_plus.serial_map(advance)
     late = iterations.sum(body.finish)
     upper = late if isinstance(late, UnknownAmount) else KnownAmount(advance.lower, late.upper)
-    return MaxPlusMap(upper, upper, amount_up_to(upper), amount_up_to(upper), certain)
+    return MaxPlusMap(upper, upper, widen_to_zero(upper), widen_to_zero(upper), certain)
 
 
 def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amount) -> Amount:
@@ -199,9 +199,9 @@ def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amo
 
     def with_renamed_counter(amount: Amount) -> Amount:
         shift = {iterations.variable: Poly.symbol(before.variable)}
-        return map_known(amount, lambda value: value.substitute(shift))
+        return map_bounds(amount, lambda value: value.substitute(shift))
 
-    ends = add(before.sum(with_renamed_counter(body.advance)), body.finish)
+    ends = add_amounts(before.sum(with_renamed_counter(body.advance)), body.finish)
     return maximum_amount(advance, iterations.largest(ends), iterations.facts)
 
 
@@ -214,20 +214,20 @@ class DataRange:
     last: Poly
 
 
-def data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
+def bound_data_range(loop: s.Loop, scope: Scope) -> DataRange | None:
     """Bound the range of a loop whose ends depend on data, by declarations of the arrays that they are read from.
 
     None if the declarations do not bound them, or if the step may not be positive.
     """
     low, high = (loop.hi, loop.lo) if loop.down else (loop.lo, loop.hi)
     step = _positive_step(loop, scope)
-    low_range, high_range = int_range(low, scope), int_range(high, scope)
+    low_range, high_range = bound_integer(low, scope), bound_integer(high, scope)
     if step is None or low_range is None or high_range is None:
         return None
     # The end of `downto` is included.
     included = ONE if loop.down else ZERO
     facts = scope.facts
-    distance = _segment_distance(low, high, included, scope)
+    distance = _bound_segment_distance(low, high, included, scope)
     if distance is None:
         distance = KnownAmount(
             facts.positive_part(high_range[0] - low_range[1] + included),
@@ -244,30 +244,32 @@ def _positive_step(loop: s.Loop, scope: Scope) -> Poly | None:
     return None if step is None or not scope.facts.positive(step) else step
 
 
-def _segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
+def _bound_segment_distance(low: s.Expr, high: s.Expr, more: Poly, scope: Scope) -> KnownAmount | None:
     """Bound max(0, high - low + more) for entries of offsets arrays; None if a difference of data values remains."""
     try:
-        distance = _evaluate_cancelling(s.Binary("-", high, low, span=high.span), scope)
+        distance = _evaluate_difference(s.Binary("-", high, low, span=high.span), scope)
     except NotStaticError:
-        segments = _segment_of(low, high, scope)
+        segments = _match_segment(low, high, scope)
         return None if segments is None else KnownAmount(ZERO, segments.ceiling)
     distance = a.as_gaps(distance) + more
-    return exact_amount(distance if is_nondecreasing(distance, scope.facts) else scope.facts.positive_part(distance))
+    return exact_amount(
+        distance if is_nonnegative_distance(distance, scope.facts) else scope.facts.positive_part(distance)
+    )
 
 
-def _segment_of(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
+def _match_segment(low: s.Expr, high: s.Expr, scope: Scope) -> a.Segments | None:
     """Return the segments of the offsets array a if the range is `a[e]..a[e + 1]` for any e, else None."""
     match low, high:
         case (
             s.Element(array=array, subscripts=(start,)),
             s.Element(array=end_array, subscripts=(s.Binary(op="+", left=left, right=s.Integer(value=1)),)),
-        ) if array == end_array and structural_key(left) == structural_key(start):
+        ) if array == end_array and make_structural_key(left) == make_structural_key(start):
             return scope.segments.get(array)
         case _:
             return None
 
 
-def is_nondecreasing(value: Poly, facts: Facts) -> bool:
+def is_nonnegative_distance(value: Poly, facts: Facts) -> bool:
     """Test whether a value is proved nonnegative as `a[e + w] - a[e]` of offsets, w >= 0, plus a nonnegative value."""
     entries = [atom for atom in value.atoms() if isinstance(atom, a.Offset)]
     for high, low in permutations(entries, 2):
@@ -278,42 +280,44 @@ def is_nondecreasing(value: Poly, facts: Facts) -> bool:
     return False
 
 
-def _evaluate_cancelling(difference: s.Expr, scope: Scope) -> Poly:
+def _evaluate_difference(difference: s.Expr, scope: Scope) -> Poly:
     """Evaluate a difference in which data-dependent integers may cancel. Raises NotStaticError."""
     scope = replace(scope, reads_offsets=True)
     try:
         return static_value(difference, scope)
     except NotStaticError:
         value = static_value(difference, replace(scope, names_data=True))
-        if holds_data(value):
+        if has_data_symbol(value):
             raise
         return value
 
 
-def extent_value(expr: s.Expr, scope: Scope) -> Poly:
+def evaluate_extent(expr: s.Expr, scope: Scope) -> Poly:
     """Evaluate an extent, which may be a distance of entries of offsets arrays (then at least 0).
 
     Raises NotStaticError.
     """
-    value = a.as_gaps(_evaluate_cancelling(expr, scope))
-    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nondecreasing(value, scope.facts):
+    value = a.as_gaps(_evaluate_difference(expr, scope))
+    if not any(isinstance(atom, a.Offset | a.Gap) for atom in value.atoms()) or is_nonnegative_distance(
+        value, scope.facts
+    ):
         return value
     return scope.facts.positive_part(value)
 
 
-def extent_range(expr: s.Expr, scope: Scope) -> KnownAmount | None:
+def bound_extent(expr: s.Expr, scope: Scope) -> KnownAmount | None:
     """Bound an extent from both sides, None if nothing is known; a negative extent would stop the run."""
     try:
-        value = extent_value(expr, scope)
+        value = evaluate_extent(expr, scope)
     except NotStaticError:
-        interval = int_range(expr, scope)
+        interval = bound_integer(expr, scope)
         return None if interval is None else KnownAmount(*map(scope.facts.positive_part, interval))
     return exact_amount(
-        value if is_nondecreasing(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value))
+        value if is_nonnegative_distance(value, scope.facts) else scope.facts.positive_part(scope.facts.simplify(value))
     )
 
 
-def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
+def bound_integer(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
     """Return the least and the greatest value of an integer, by the declarations of the arrays that it is read from.
 
     None if nothing is known.
@@ -327,7 +331,7 @@ def int_range(expr: s.Expr, scope: Scope) -> tuple[Poly, Poly] | None:
         case s.Element(array=array) if array in scope.segments:
             return ZERO, scope.segments[array].total
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            first, second = int_range(left, scope), int_range(right, scope)
+            first, second = bound_integer(left, scope), bound_integer(right, scope)
             if first is None or second is None:
                 return None
             return (
@@ -343,18 +347,21 @@ def bound_over_loop(amount: Amount, loop: s.Loop, facts: Facts) -> Amount:
     """Bound an amount for all values of a loop variable; the result is unknown if no upper bound is found."""
     if isinstance(amount, UnknownAmount) or loop.variable not in amount.lower.names | amount.upper.names:
         return amount
-    lower, upper = _bound_anywhere(amount.lower, loop, facts, False), _bound_anywhere(amount.upper, loop, facts, True)
+    lower, upper = (
+        _bound_for_all_values(amount.lower, loop, facts, False),
+        _bound_for_all_values(amount.upper, loop, facts, True),
+    )
     if upper is None:
         return UnknownAmount(f"the body depends on `{loop.variable}`, whose values depend on data", loop.span)
     return KnownAmount(ZERO if lower is None else lower, upper)
 
 
-def _bound_anywhere(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
-    if any(depends_on(atom, loop.variable) for atom in value.atoms()):
+def _bound_for_all_values(value: Poly, loop: s.Loop, facts: Facts, upper: bool) -> Poly | None:
+    if any(is_composite_in(atom, loop.variable) for atom in value.atoms()):
         return None
     return bound_atom(value, Symbol(loop.variable), facts, upper)
 
 
-def fork_depth_by_data(trips: Amount) -> Amount:
+def bound_fork_depth(trips: Amount) -> Amount:
     """Bound the fork depth of a parallel loop with a data-dependent trip count t: from 0 to ceil(log2 t)."""
     return trips if isinstance(trips, UnknownAmount) else KnownAmount(ZERO, a.ceil_log2(trips.upper))

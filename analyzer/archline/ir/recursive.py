@@ -17,17 +17,17 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.ir.conditions import (
-    assuming_facts,
-    comparison_difference,
+    assume_facts,
+    comparison_constraints,
     condition_indicator,
     equivalent_constraints,
     negate_condition,
-    nonnegative_values,
+    subtract_sides,
 )
 from archline.ir.lower import Lowering, LoweringPolicy
-from archline.ir.places import LoweringContext, bind_call, bind_data_sizes, static_value_or_none, whole_view
+from archline.ir.places import LoweringContext, bind_call, make_whole_view, static_value_or_none, wrap_in_size_loops
 from archline.ir.scope import Scope
 from archline.ir.tree import (
     Access,
@@ -43,8 +43,8 @@ from archline.ir.tree import (
 )
 from archline.language import call_graph
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
-from archline.language.checking.scopes import machine_symbols
+from archline.language.call_graph import find_recursive_component
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.extra_facts import add_where
 from archline.language.model import Module
 from archline.records import record
@@ -52,7 +52,7 @@ from archline.records import record
 MAX_PATHS = 64
 NodePath = tuple[tuple[Poly, ...] | None, tuple[Node, ...]]
 """Expressions that are all nonnegative where a path is taken (None if none are known), and the nodes on it."""
-MAX_SHARES = 6
+NUM_DIVISOR_POWERS = 6
 """The number of powers of the base, from 0 on, that are tried as divisors of a size."""
 
 
@@ -80,7 +80,7 @@ def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: Lowerin
 
 
 @dataclass(eq=False)
-class OneLevel(LoweringPolicy):
+class OneLevelLowering(LoweringPolicy):
     """Lowers one level of a recursion: recursive calls become RecursiveCall nodes, and branches Choice nodes.
 
     The rows of array parameters in `aligned` begin with a line; entries of arrays in `strided` are not adjacent.
@@ -94,21 +94,22 @@ class OneLevel(LoweringPolicy):
 
     def call(self, program: Lowering, call: s.Call, target: s.Algorithm, context: LoweringContext) -> Iterator[Node]:
         """Yield a RecursiveCall for a call of a recursive algorithm; inline any other call."""
-        if not call_graph.find_component(program.module, target):
+        if not call_graph.find_recursive_component(program.module, target):
             yield from program.inline_call(call, target, context)
             return
-        scope, size_loops = bind_call(call, target, context, program.fresh)
+        scope, size_loops = bind_call(call, target, context, program.make_loop_name)
         sizes = {name: scope.values[name] for name in program.module.bindings[call]}
         fixed = all(array.exact and not array.within and array.layout != "zmorton" for array in context.locals)
         base = context.stack if fixed else None
-        yield from bind_data_sizes(
-            size_loops, (RecursiveCall(target, sizes, program.passed(call, target, context), call.span, base),)
+        yield from wrap_in_size_loops(
+            size_loops,
+            (RecursiveCall(target, sizes, program.find_passed_views(call, target, context), call.span, base),),
         )
 
     def branches(self, program: Lowering, branches: tuple[s.Branch, ...], context: LoweringContext) -> Iterator[Node]:
         """Yield a Choice for branches of the algorithm itself, or with recursive calls; lower others as usual."""
         if not context.algorithm_top and not any(
-            call_graph.is_recursive(program.module, callee)
+            call_graph.has_recursion(program.module, callee)
             for callee in call_graph.iterate_callees(program.module, branches)
         ):
             yield from program.branches(branches, context)
@@ -128,9 +129,9 @@ class OneLevel(LoweringPolicy):
                 next_context = current.under(equivalent_constraints(negate_condition(branch.condition), current.scope))
             if indicator is not None:
                 # A branch is lowered under its condition, and the branches after it under the negation.
-                branch_context = replace(branch_context, scope=assuming_facts(branch_context.scope, branch.condition))
+                branch_context = replace(branch_context, scope=assume_facts(branch_context.scope, branch.condition))
                 next_context = replace(
-                    next_context, scope=assuming_facts(next_context.scope, negate_condition(branch.condition))
+                    next_context, scope=assume_facts(next_context.scope, negate_condition(branch.condition))
                 )
             possible = _possibility_indicator(branch.condition, current.scope)
             known = _conjoin_known(before, equivalent_constraints(branch.condition, current.scope))
@@ -158,18 +159,18 @@ class MustLowering(LoweringPolicy):
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         after = self._context_after(program, statement, context)
-        return _followed_nodes(program.statement(statement, context, after)), after
+        return _take_traceable_nodes(program.statement(statement, context, after)), after
 
     def _context_after(self, program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         try:
             after = program.after(statement, context)
         except UntracedError:
-            return _with_unknown_view(program, statement, context.after(statement))
+            return _bind_unknown_view(program, statement, context.after(statement))
         if not context.algorithm_top:
             return after
         assigned = {
-            name: _assigned_value(program, statement, name, context)
-            for name in _unknown_integers(statement, context, after)
+            name: _evaluate_assigned_value(program, statement, name, context)
+            for name in _find_unknown_integers(statement, context, after)
         }
         return replace(after, integers={**after.integers, **assigned})
 
@@ -191,13 +192,13 @@ class MustLowering(LoweringPolicy):
                 arms += [ChoiceBranch(ONE, ONE, None, body, facts) for facts in before]
                 break
             reads = (*reads, *program.reads(branch.condition, context))
-            branch_context = replace(context, scope=assuming_facts(context.scope, branch.condition))
+            branch_context = replace(context, scope=assume_facts(context.scope, branch.condition))
             body = (*reads, *program.block(branch.body, branch_context))
             otherwise = negate_condition(branch.condition)
-            taken, skipped = (_alternatives_of(side, context.scope) for side in (branch.condition, otherwise))
+            taken, skipped = (_list_alternatives(side, context.scope) for side in (branch.condition, otherwise))
             arms += [ChoiceBranch(None, ONE, branch.condition, body, (*old, *new)) for old in before for new in taken]
             before = [(*old, *new) for old in before for new in skipped]
-            context = replace(context, scope=assuming_facts(context.scope, otherwise))
+            context = replace(context, scope=assume_facts(context.scope, otherwise))
         else:
             arms += [ChoiceBranch(ONE, ONE, None, reads, facts) for facts in before]
         yield Choice(tuple(arms))
@@ -211,22 +212,24 @@ class MustLowering(LoweringPolicy):
                 try:
                     views[parameter.name] = program.view(argument, context)
                 except UntracedError:
-                    views[parameter.name] = _unknown_view(program, parameter.name, len(program.module.shapes[argument]))
+                    views[parameter.name] = _make_unknown_view(
+                        program, parameter.name, len(program.module.shapes[argument])
+                    )
         sizes, signature = {}, program.module.signatures[target]
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
             size = None if bound is None else static_value_or_none(bound, context.knowing)
-            sizes[name] = _fresh_symbol(program, name) if size is None else size
+            sizes[name] = _make_fresh_symbol(program, name) if size is None else size
         yield RecursiveCall(target, sizes, views, call.span)
 
 
-def _followed_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
+def _take_traceable_nodes(nodes: Iterable[Node]) -> Iterator[Node]:
     """Yield the nodes before the first that cannot be followed."""
     with suppress(UntracedError):
         yield from nodes
 
 
-def _unknown_integers(statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> set[str]:
+def _find_unknown_integers(statement: s.Stmt, context: LoweringContext, after: LoweringContext) -> set[str]:
     """Find the integers to which a statement assigns values that are not known."""
     names = context.integers.keys() - after.integers.keys()
     if statement.named and not context.scope.module.is_view(statement.named[1]):
@@ -236,15 +239,15 @@ def _unknown_integers(statement: s.Stmt, context: LoweringContext, after: Loweri
     return names - after.knowing.values.keys()
 
 
-def _assigned_value(program: Lowering, statement: s.Stmt, name: str, context: LoweringContext) -> Poly:
+def _evaluate_assigned_value(program: Lowering, statement: s.Stmt, name: str, context: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
         value = static_value_or_none(statement.value, context.knowing)
         if value is not None:
             return value + context.integers[name] if statement.op == "+=" else value
-    return _fresh_symbol(program, name)
+    return _make_fresh_symbol(program, name)
 
 
-def _with_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
+def _bind_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
     """Return the context in which the view or the local array that a statement declares is unknown."""
     if statement.named:
         shape = program.module.shapes[statement.named[1]]
@@ -252,20 +255,20 @@ def _with_unknown_view(program: Lowering, statement: s.Stmt, context: LoweringCo
         shape = statement.array.shape
     else:
         return context
-    views = {name: _unknown_view(program, name, len(shape)) for name in s.find_set_names(statement)}
+    views = {name: _make_unknown_view(program, name, len(shape)) for name in s.find_set_names(statement)}
     return replace(context, views={**context.views, **views})
 
 
-def _unknown_view(program: Lowering, name: str, dimensions: int) -> View:
-    extents = tuple(_fresh_symbol(program, name) for _ in range(dimensions))
-    return replace(whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
+def _make_unknown_view(program: Lowering, name: str, dimensions: int) -> View:
+    extents = tuple(_make_fresh_symbol(program, name) for _ in range(dimensions))
+    return replace(make_whole_view(Array(name, extents, "rowmajor", local=True, exact=False)), exact=False)
 
 
-def _fresh_symbol(program: Lowering, name: str) -> Poly:
-    return Poly.symbol(program.fresh(f"some {name}"))
+def _make_fresh_symbol(program: Lowering, name: str) -> Poly:
+    return Poly.symbol(program.make_loop_name(f"some {name}"))
 
 
-def _alternatives_of(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
+def _list_alternatives(condition: s.Expr, scope: Scope) -> list[tuple[Poly, ...]]:
     """List the conjunctions of constraints that are alternatives of a condition: two for n != m, by their order."""
     return [
         tuple(constraints)
@@ -295,14 +298,14 @@ def enumerate_paths(nodes: Sequence[Node]) -> list[NodePath]:
     """List every path through choices. Raises TooManyPathsError."""
     result: list[NodePath] = [((), ())]
     for node in nodes:
-        inner = _paths_through(node) if isinstance(node, Choice) else [((), (node,))]
+        inner = _list_choice_paths(node) if isinstance(node, Choice) else [((), (node,))]
         result = [(_conjoin_known(known, more), (*before, *after)) for known, before in result for more, after in inner]
         if len(result) > MAX_PATHS:
             raise TooManyPathsError
     return result
 
 
-def _paths_through(choice: Choice) -> list[NodePath]:
+def _list_choice_paths(choice: Choice) -> list[NodePath]:
     """List the paths through each branch; without an `else` also the empty one, without constraints."""
     paths = [
         (_conjoin_known(branch.known, known), nodes)
@@ -314,20 +317,20 @@ def _paths_through(choice: Choice) -> list[NodePath]:
 
 def contains_recursive_call(node: Node) -> bool:
     """Test whether a node contains a recursive call."""
-    return any(True for _ in recursive_calls((node,)))
+    return any(True for _ in find_recursive_calls((node,)))
 
 
-def recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
+def find_recursive_calls(nodes: Iterable[Node]) -> Iterator[RecursiveCall]:
     """Yield the recursive calls among nodes and in them."""
     for node in nodes:
         match node:
             case RecursiveCall():
                 yield node
             case Loop(body=body):
-                yield from recursive_calls(body)
+                yield from find_recursive_calls(body)
             case Choice(branches=branches):
                 for branch in branches:
-                    yield from recursive_calls(branch.body)
+                    yield from find_recursive_calls(branch.body)
             case Access():
                 pass
 
@@ -358,11 +361,11 @@ def is_line_aligned(view: View) -> bool:
 
 def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> tuple[s.Fact, ...]:
     """Select the facts that hold in every call if they hold in the outermost one; all facts without recursion."""
-    component = find_component(module, algorithm)
+    component = find_recursive_component(module, algorithm)
     if not component:
         return tuple(facts)
-    symbols = set(machine_symbols(module.signatures[algorithm]))
-    if any(s.find(algorithm.body, s.Split)):
+    symbols = set(list_machine_symbols(module.signatures[algorithm]))
+    if any(s.find_nodes(algorithm.body, s.Split)):
         # The loop tree omits calls by a part of the processors, in which P is less: no fact on P is inherited.
         return tuple(fact for fact in facts if s.names(fact) <= symbols - {"P"})
     machine = [fact for fact in facts if s.names(fact) <= symbols]
@@ -371,29 +374,31 @@ def inherited_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fa
         # Other algorithms of a mutual recursion have sizes of their own.
         return tuple(machine)
     while candidates:
-        inductive = _inductive_facts(*add_where(module, algorithm, tuple(candidates)), candidates)
+        inductive = _select_inductive_facts(*add_where(module, algorithm, tuple(candidates)), candidates)
         if len(inductive) == len(candidates):
             break
         candidates = inductive
     return tuple(fact for fact in facts if fact in machine or fact in candidates)
 
 
-def _inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
+def _select_inductive_facts(module: Module, algorithm: s.Algorithm, facts: Sequence[s.Fact]) -> list[s.Fact]:
     """Select the facts that hold in each call if all of the facts hold in the caller."""
     try:
-        level = lower_recursive_body(module, algorithm, OneLevel())
-        calls = [(path or (), call) for path, nodes in enumerate_paths(level.nodes) for call in recursive_calls(nodes)]
+        level = lower_recursive_body(module, algorithm, OneLevelLowering())
+        calls = [
+            (path or (), call) for path, nodes in enumerate_paths(level.nodes) for call in find_recursive_calls(nodes)
+        ]
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return []
     sites = [
-        _CallFacts(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call)
+        _CallSite(level.scope, reduce(Facts.with_nonnegative, path, level.scope.facts), call)
         for path, call in calls
         if call.target is algorithm
     ]
     return [fact for fact in facts if all(site.holds(fact) for site in sites)]
 
 
-class _CallFacts:
+class _CallSite:
     """A recursive call with the facts that hold where it is made."""
 
     def __init__(self, scope: Scope, facts: Facts, call: RecursiveCall) -> None:
@@ -406,24 +411,24 @@ class _CallFacts:
         callee_scope = replace(self._scope, facts=self._facts, values={**self._scope.values, **self._sizes})
         match fact:
             case s.IsPower(value=s.Name(id=name), base=s.Integer(value=base)):
-                return self._is_share(name, base)
+                return self._is_caller_size_divided(name, base)
             case s.Binary(op="and", left=left, right=right):
                 return self.holds(left) and self.holds(right)
             case s.Binary(op="<" | "<=" | ">" | ">=" | "==" as op) if (
-                difference := comparison_difference(fact, callee_scope)
+                difference := subtract_sides(fact, callee_scope)
             ) is not None:
-                return all(never_negative(value, self._facts) for value in nonnegative_values(op, difference))
+                return all(prove_never_negative(value, self._facts) for value in comparison_constraints(op, difference))
             case _:
                 return False
 
     def _is_unchanged(self, name: str) -> bool:
         return name not in self._sizes or self._facts.simplify(self._sizes[name] - self._scope.values[name]) == ZERO
 
-    def _is_share(self, name: str, base: int) -> bool:
+    def _is_caller_size_divided(self, name: str, base: int) -> bool:
         """Test whether a size is that of the caller divided by a power of the base, which may be 1."""
         caller, size = self._scope.values[name], self._sizes[name]
         larger = self._facts.with_nonnegative(caller - base)
-        remainders = (larger.simplify(size.scaled(base**power) - caller) for power in range(MAX_SHARES))
+        remainders = (larger.simplify(size.scaled(base**power) - caller) for power in range(NUM_DIVISOR_POWERS))
         # For a caller of size 1 the size must not exceed 1; a call of a size below 1 stops the run.
         single = self._facts.restore(size).substitute({name: ONE})
         return ZERO in remainders and single.is_constant and single.constant_term <= 1

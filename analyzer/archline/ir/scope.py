@@ -14,7 +14,7 @@ from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
 from archline.expr.values import parse_decimal
 from archline.language import syntax as s
-from archline.language.checking.scopes import suggest_known
+from archline.language.checking.scopes import suggest_static_form
 from archline.language.model import Kind, Module
 from archline.records import field, record, replace
 
@@ -70,8 +70,8 @@ class NotStaticError(Exception):
         """The reason, with a hint if an integer of the data has a single value that can be made known."""
         owners = self._module.signatures if self._module else ()
         types = self._module.types if self._module else {}
-        bodies = (owner for owner in owners if self.expr in {*s.find(owner.body, s.Name)})
-        hints = (suggest_known(self.expr, body, types) for body in bodies)
+        bodies = (owner for owner in owners if self.expr in {*s.find_nodes(owner.body, s.Name)})
+        hints = (suggest_static_form(self.expr, body, types) for body in bodies)
         return ": ".join(filter(None, (str(self), next(hints, None))))
 
 
@@ -83,7 +83,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
         case s.Name(id=name):
             if name not in scope.values:
                 if scope.names_data:
-                    return data_symbol(expr)
+                    return make_data_symbol(expr)
                 raise NotStaticError(f"`{name}` is known only from the data", expr, scope.module)
             return scope.values[name]
         case s.Unary(op="-", operand=operand):
@@ -96,7 +96,7 @@ def static_value(expr: s.Expr, scope: Scope) -> Poly:
             assert not isinstance(index, s.Slice)
             return a.offset(scope.segments[array], static_value(index, scope))
         case s.Element() if scope.names_data:
-            return data_symbol(expr)
+            return make_data_symbol(expr)
         case s.Real(text=text) if scope.reads_decimals:
             try:
                 return Poly.constant(parse_decimal(text, expr))
@@ -116,17 +116,17 @@ def known_value(expr: s.Expr, scope: Scope) -> Poly | None:
         return None
 
 
-_DATA = "data "
+_DATA_PREFIX = "data "
 
 
-def data_symbol(expr: s.Expr) -> Poly:
+def make_data_symbol(expr: s.Expr) -> Poly:
     """Return the symbol of a data-dependent integer; its name has a space, so that it is not the name of a size."""
-    return Poly.symbol(_DATA + format_expression(expr))
+    return Poly.symbol(_DATA_PREFIX + format_expression(expr))
 
 
-def holds_data(value: Poly) -> bool:
+def has_data_symbol(value: Poly) -> bool:
     """Test whether a value contains a data symbol."""
-    return any(name.startswith(_DATA) for name in value.names)
+    return any(name.startswith(_DATA_PREFIX) for name in value.names)
 
 
 def _evaluate_binary(op: str, left: s.Expr, right: s.Expr, expr: s.Expr, scope: Scope) -> Poly:
@@ -149,7 +149,7 @@ def _apply_operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> P
             return x * y
         case "/":
             exact = a.exact_quotient(x, y)
-            whole, rest = scope.facts.divided(x, y) if isinstance(a.single_atom(exact), a.Quotient) else (ZERO, x)
+            whole, rest = scope.facts.divided(x, y) if isinstance(a.find_single_atom(exact), a.Quotient) else (ZERO, x)
             return exact if rest else whole
         case "//" | "%":
             if not scope.facts.positive(y):
@@ -157,19 +157,19 @@ def _apply_operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> P
             whole, rest = scope.facts.divided(x, y)
             return whole + a.floor_div(rest, y) if op == "//" else a.modulo(rest, y)
         case "^":
-            return _power(x, y, expr, scope.facts)
+            return _evaluate_power(x, y, expr, scope.facts)
         case _:
             raise NotStaticError(f"`{op}` is not an arithmetic operator on sizes", expr)
 
 
-def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
+def _evaluate_power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
     if exponent.is_constant:
         power = exponent.constant_term
         if power.q == 1 and power >= 0:
             return base ** int(power.p)
         if power.q == 2 and power > 0 and facts.nonnegative(base):
             return _square_root(base, facts) ** int(power.p)
-        level = a.exponent_of_two(base)
+        level = a.find_exponent_of_two(base)
         if level is not None:
             # (8^k)^(1/3) -> 2^k
             return a.exponential(2, level.scaled(power))
@@ -178,10 +178,10 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
             a.exponential(int(part), exponent) for part in (base.constant_term.p, base.constant_term.q)
         )
         return numerator * denominator**-1
-    match a.single_atom(exponent):
+    match a.find_single_atom(exponent):
         case a.RealFunction(function="log2", argument=number) if number.is_constant and facts.positive(base):
             # n^log2(7) -> 7^log2(n)
-            return _power(number, a.log2(base), expr, facts)
+            return _evaluate_power(number, a.log2(base), expr, facts)
         case _:
             pass
     if exponent.is_constant:
@@ -195,7 +195,7 @@ def _power(base: Poly, exponent: Poly, expr: s.Expr, facts: Facts) -> Poly:
 def _evaluate_call(function: str, arguments: tuple[s.Expr, ...], expr: s.Expr, scope: Scope) -> Poly:
     facts = scope.facts
     if function in ("floor", "ceil"):
-        rounded = _evaluate_rounded(function, arguments, scope)
+        rounded = _evaluate_floor_or_ceil(function, arguments, scope)
         if rounded is not None:
             return rounded
     match function, [static_value(argument, scope) for argument in arguments]:
@@ -229,7 +229,7 @@ def _square_root(value: Poly, facts: Facts) -> Poly:
             return a.sqrt(value)
 
 
-def _evaluate_rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
+def _evaluate_floor_or_ceil(function: str, arguments: tuple[s.Expr, ...], scope: Scope) -> Poly | None:
     """Evaluate floor or ceil of a quotient, a log2 or a square root; None for other arguments."""
     match arguments:
         case (s.Binary(op="/", left=left, right=right) as inner,):
@@ -242,19 +242,19 @@ def _evaluate_rounded(function: str, arguments: tuple[s.Expr, ...], scope: Scope
             exact = a.log2(value)
             if exact.is_constant:
                 return exact
-            return _rounded_log2(function, value, argument, scope)
+            return _round_log2(function, value, argument, scope)
         case (s.Call(function="sqrt", arguments=(argument,)),):
             value = static_value(argument, scope)
             exact = a.sqrt(value)
             if exact.is_constant:
                 return exact
-            value = _rounded_fraction(function, value)
-            return a.isqrt_of(value) if function == "floor" else a.isqrt_of(value - 1) + 1
+            value = _round_fraction(function, value)
+            return a.floor_sqrt(value) if function == "floor" else a.floor_sqrt(value - 1) + 1
         case _:
             return None
 
 
-def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) -> Poly:
+def _round_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) -> Poly:
     """Evaluate floor(log2(e)) or ceil(log2(e)); for e = v/2^k with an integer v it is that of log2(v), minus k.
 
     In claims, other fractions must be above 1/2, as `ceil_log2` is 0 below 1; in programs quotients are integers.
@@ -264,11 +264,11 @@ def _rounded_log2(function: str, value: Poly, argument: s.Expr, scope: Scope) ->
     if denominator != 1 << halvings or not a.is_integral(whole):
         if scope.reads_decimals and not scope.facts.positive(value.scaled(2) - 1):
             raise NotStaticError("a rounded logarithm of a value that may be 1/2 or less", argument)
-        whole, halvings = _rounded_fraction(function, value), 0
+        whole, halvings = _round_fraction(function, value), 0
     return (a.ceil_log2(whole) if function == "ceil" else a.ceil_log2(whole + 1) - 1) - halvings
 
 
-def _rounded_fraction(function: str, value: Poly) -> Poly:
+def _round_fraction(function: str, value: Poly) -> Poly:
     """Round an integer expression divided by a number; return other values unchanged, as they count as integers."""
     denominator = Poly.constant(int(a.compute_content(value).q))
     whole = value * denominator
@@ -277,7 +277,7 @@ def _rounded_fraction(function: str, value: Poly) -> Poly:
     return a.floor_div(whole, denominator) if function == "floor" else a.ceil_div(whole, denominator)
 
 
-def floor_of_bound(value: Poly, facts: Facts) -> Poly:
+def floor_while_bound(value: Poly, facts: Facts) -> Poly:
     """Evaluate the floor of the bound of a `while`: exactly for c + log2(e) and c + sqrt(e) with integers c and e.
 
     In other values each logarithm or root that is the only factor of its term is replaced by an integer bound, so
@@ -290,24 +290,24 @@ def floor_of_bound(value: Poly, facts: Facts) -> Poly:
                 if function == "log2" and a.is_integral(rest) and facts.positive(argument):
                     return facts.simplify(a.ceil_log2(argument + 1) - 1 + rest)
                 if function == "sqrt" and a.is_integral(rest) and facts.nonnegative(argument):
-                    return rest + a.isqrt_of(argument)
+                    return rest + a.floor_sqrt(argument)
             case _:
                 pass
-    return value.map_atoms(lambda atom: _rounded_up(atom, value))
+    return value.map_atoms(lambda atom: _bound_by_integer(atom, value))
 
 
-def _rounded_up(atom: Atom, value: Poly) -> Poly | None:
+def _bound_by_integer(atom: Atom, value: Poly) -> Poly | None:
     """Round a log or root up where its term is added, down where it is subtracted; None if it has other factors."""
     terms = [(m, c) for m, c in value.terms.items() if any(factor == atom for factor, _ in m)]
     match atom, terms:
         case a.RealFunction(function="log2", argument=argument), [(((_, 1),), coefficient)]:
             return a.ceil_log2(argument) if coefficient > 0 else a.ceil_log2(argument + 1) - 1
         case a.RealFunction(function="sqrt", argument=argument), [(((_, 1),), coefficient)]:
-            return a.isqrt_of(argument - 1) + 1 if coefficient > 0 else a.isqrt_of(argument)
+            return a.floor_sqrt(argument - 1) + 1 if coefficient > 0 else a.floor_sqrt(argument)
         case _:
             return None
 
 
-def has_function(value: Poly) -> bool:
+def has_log_or_root(value: Poly) -> bool:
     """Test whether a value contains a logarithm or an unrounded root, so that it may not be an integer."""
     return any(isinstance(atom, a.RealFunction) and atom.function != "isqrt" for atom in value.atoms())

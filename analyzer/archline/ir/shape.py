@@ -13,7 +13,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.ir.tree import Access, Chain, Choice, Loop, Node, RecursiveCall
 
-Names = Mapping[str, Poly]
+CounterNames = Mapping[str, Poly]
 Shape = tuple[Hashable, ...]
 
 
@@ -22,7 +22,7 @@ def name_counters(chain: Chain, outside: int = 0) -> dict[str, Poly]:
     return {loop.variable: Poly.symbol(f"counter {depth}") for depth, loop in enumerate(chain) if depth >= outside}
 
 
-def loop_shape(loop: Loop, names: Names, base: Facts) -> Shape:
+def loop_shape(loop: Loop, names: CounterNames, base: Facts) -> Shape:
     """Return the shape of a loop without its body; facts on symbols that are those of `base` are left out."""
     ends = _rename_all((loop.lo, loop.hi, loop.trips, *loop.holds), names)
     return (*ends, _facts_shape(loop.facts, names, base), _facts_shape(loop.inside, names, base))
@@ -35,7 +35,7 @@ def chain_shape(chain: Chain, base: Facts) -> Shape:
     return tuple(loop_shape(loop, names, base) for loop in chain)
 
 
-def access_shape(access: Access, names: Names) -> Shape:
+def access_shape(access: Access, names: CounterNames) -> Shape:
     """Return the shape of an access; one with a walk equals no other access."""
     parts = tuple(None if part is None else _rename_all(part, names) for part in access.parts)
     shared = None if access.shared is None else _rename_all(access.shared, names)
@@ -72,11 +72,11 @@ def _node_shape(node: Node, chain: Chain, outside: int, base: Facts) -> Hashable
             return node
 
 
-def _rename_all(values: Sequence[Poly | None], names: Names) -> tuple[Poly | None, ...]:
+def _rename_all(values: Sequence[Poly | None], names: CounterNames) -> tuple[Poly | None, ...]:
     return tuple(None if value is None else value.substitute(names) for value in values)
 
 
-def _facts_shape(facts: Facts, names: Names, base: Facts) -> Shape:
+def _facts_shape(facts: Facts, names: CounterNames, base: Facts) -> Shape:
     """Return the bounds of symbols that differ from those of `base`, and the facts on divisibility and powers."""
     bounds = tuple(
         (names.get(name, name), _rename_all(bound.lower, names), _rename_all(bound.upper, names))

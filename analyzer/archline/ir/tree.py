@@ -12,7 +12,7 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, find_reachable
+from archline.language.call_graph import find_reachable, list_declared_costs
 from archline.language.model import Module
 from archline.records import field, record, replace
 
@@ -25,7 +25,7 @@ class UntracedError(Exception):
         self.reason, self.span = reason, span
 
 
-def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
+def require_traceable(module: Module, algorithm: s.Algorithm) -> None:
     """Raise UntracedError if an algorithm or a callee declares io, runs on a grid or communicates."""
     for called in (algorithm, *find_reachable(module, algorithm)):
         if called.grid:
@@ -33,9 +33,9 @@ def require_accesses(module: Module, algorithm: s.Algorithm) -> None:
                 "io is derived for one processor, not for a grid: choose an algorithm that the processors call",
                 called.span,
             )
-        for moving in s.find(called.body, s.Communication, s.Split):
+        for moving in s.find_nodes(called.body, s.Communication, s.Split):
             raise UntracedError("the costs of communication are not derived in this version", moving.span)
-        for node, _, metric in declared_costs(module, called.body):
+        for node, _, metric in list_declared_costs(module, called.body):
             if metric == "io":
                 raise UntracedError("declared io costs are not supported in this version", node.span)
 
@@ -212,16 +212,16 @@ Chain = tuple[Loop, ...]
 """The loops around a node, the outermost first."""
 
 
-def iter_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
+def iterate_accesses(nodes: tuple[Node, ...], chain: Chain = ()) -> Iterator[tuple[Access, Chain]]:
     """Yield every access with the loops around it."""
     for node in nodes:
         if isinstance(node, Access):
             yield node, chain
         elif not isinstance(node, RecursiveCall | Choice):
-            yield from iter_accesses(node.body, (*chain, node))
+            yield from iterate_accesses(node.body, (*chain, node))
 
 
-def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
+def remove_pure_reads(nodes: tuple[Node, ...]) -> Iterator[Node]:
     """Yield the nodes with all accesses removed that only read."""
     for node in nodes:
         match node:
@@ -229,9 +229,9 @@ def writes_only(nodes: tuple[Node, ...]) -> Iterator[Node]:
                 if node.written:
                     yield node
             case Loop(body=body):
-                yield replace(node, body=tuple(writes_only(body)))
+                yield replace(node, body=tuple(remove_pure_reads(body)))
             case Choice(branches=branches):
-                yield Choice(tuple(replace(branch, body=tuple(writes_only(branch.body))) for branch in branches))
+                yield Choice(tuple(replace(branch, body=tuple(remove_pure_reads(branch.body))) for branch in branches))
             case RecursiveCall():
                 yield node
 

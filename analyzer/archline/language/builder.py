@@ -14,7 +14,7 @@ from archline.expr.tree import MAX_DEPTH, Source, Span
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.diagnostics import error
-from archline.resources import resource
+from archline.resources import find_resource
 
 MAX_DIGITS = 1000
 INTRINSICS = {
@@ -29,7 +29,9 @@ NAMES_OF_TYPES = {"any", "operator", "size"}
 
 def _collect_reserved() -> frozenset[str]:
     """Return the words in the grammar, literals and choices in patterns, that cannot be names; intrinsics and pi."""
-    text = re.sub(r"^//.*", "", (resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    text = re.sub(
+        r"^//.*", "", (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8"), flags=re.MULTILINE
+    )
     choices = "|".join(re.findall(r"\(([a-z_|]+)\)\\b", text)).split("|")
     return frozenset([*choices, *re.findall(r'"([a-z_]+)"', text), *INTRINSICS, "pi"]) - NAMES_OF_TYPES
 

@@ -11,9 +11,9 @@ from archline.language.model import Collective, Module
 from archline.records import memoised
 
 T = TypeVar("T")
-MAX_MODULES = 16
+MAX_CACHED_GRAPHS = 16
 """The number of call graphs that are cached, the latest ones: a derivation asks for them at every call."""
-MAX_KNOWN = 256
+MAX_CACHED_SETS = 256
 """The number of cached sets of reachable algorithms, each as large as all callees."""
 
 
@@ -29,9 +29,9 @@ class CallTargets(Protocol):
 Components = tuple[tuple[s.Algorithm, ...], ...]
 
 
-def find_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
+def find_recursive_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
     """Return the algorithms that `algorithm` is mutually recursive with, itself first; empty if it is not recursive."""
-    component = _find_graph(module).circle(algorithm)
+    component = _find_graph(module).find_recursive_component(algorithm)
     if not component:
         return ()
     return (
@@ -40,15 +40,15 @@ def find_component(module: Module, algorithm: s.Algorithm) -> tuple[s.Algorithm,
     )
 
 
-def is_recursive(module: Module, algorithm: s.Algorithm) -> bool:
+def has_recursion(module: Module, algorithm: s.Algorithm) -> bool:
     """Whether the algorithm is recursive, or calls one that is, directly or not."""
-    return _find_graph(module).recurses(algorithm)
+    return _find_graph(module).has_recursion(algorithm)
 
 
-@lru_cache(maxsize=MAX_KNOWN)
+@lru_cache(maxsize=MAX_CACHED_SETS)
 def find_reachable(module: Module, algorithm: s.Algorithm) -> Mapping[s.Algorithm, None]:
     """Return the algorithms that a call may call, directly or not, in order of discovery."""
-    return traverse_reachable(_find_graph(module).callees, algorithm)
+    return traverse_reachable(_find_graph(module).list_callees, algorithm)
 
 
 def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
@@ -59,23 +59,23 @@ def has_parallelism(module: Module, algorithm: s.Algorithm) -> bool:
 def has_forks(algorithms: Iterable[s.Algorithm]) -> bool:
     """Whether some of the algorithms contain parallel loops or spawns."""
     bodies = tuple(algorithm.body for algorithm in algorithms)
-    return any(loop.parallel for loop in s.find(bodies, s.Loop)) or any(
-        invoke.spawned for invoke in s.find(bodies, s.Invoke)
+    return any(loop.parallel for loop in s.find_nodes(bodies, s.Loop)) or any(
+        invoke.spawned for invoke in s.find_nodes(bodies, s.Invoke)
     )
 
 
-def local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
+def list_local_arrays(module: Module, algorithm: s.Algorithm) -> Iterator[s.Local]:
     """Yield the local arrays of an algorithm, and of its callees, direct or not."""
     for callee in dict.fromkeys((algorithm, *find_reachable(module, algorithm))):
-        yield from (local for local in s.find(callee.body, s.Local) if local.array)
+        yield from (local for local in s.find_nodes(callee.body, s.Local) if local.array)
 
 
-def callees_first(module: Module, algorithm: s.Algorithm) -> Components:
+def list_components(module: Module, algorithm: s.Algorithm) -> Components:
     """Return the components that a call of `algorithm` may execute, its own included: callees first."""
-    return find_components(_find_graph(module).callees, algorithm)
+    return find_components(_find_graph(module).list_callees, algorithm)
 
 
-@lru_cache(maxsize=MAX_MODULES)
+@lru_cache(maxsize=MAX_CACHED_GRAPHS)
 def _find_graph(module: Module) -> _CallGraph:
     return _CallGraph(module)
 
@@ -89,24 +89,24 @@ class _CallGraph:
         self._recurses: dict[s.Algorithm, bool] = {}
 
     @memoised
-    def callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
+    def list_callees(self, algorithm: s.Algorithm) -> tuple[s.Algorithm, ...]:
         """Return the algorithms that `algorithm` calls directly, each once, in order of appearance."""
         return tuple(dict.fromkeys(iterate_callees(self._module, algorithm)))
 
-    def circle(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
+    def find_recursive_component(self, algorithm: s.Algorithm) -> frozenset[s.Algorithm]:
         """Return the component of an algorithm that calls itself, directly or not; else an empty set."""
-        self._find(algorithm)
+        self._classify_reachable(algorithm)
         return self._circle[algorithm]
 
-    def recurses(self, algorithm: s.Algorithm) -> bool:
-        self._find(algorithm)
+    def has_recursion(self, algorithm: s.Algorithm) -> bool:
+        self._classify_reachable(algorithm)
         return self._recurses[algorithm]
 
-    def _find(self, algorithm: s.Algorithm) -> None:
+    def _classify_reachable(self, algorithm: s.Algorithm) -> None:
         if algorithm in self._circle:
             return
         for component in find_components(self._unresolved_callees, algorithm):
-            called = {target for member in component for target in self.callees(member)}
+            called = {target for member in component for target in self.list_callees(member)}
             circle = frozenset(component) if called & set(component) else frozenset[s.Algorithm]()
             recursive = bool(circle) or any(self._recurses[callee] for callee in called)
             self._circle |= dict.fromkeys(component, circle)
@@ -114,7 +114,7 @@ class _CallGraph:
 
     def _unresolved_callees(self, algorithm: s.Algorithm) -> Iterator[s.Algorithm]:
         """Return the callees whose component is not known; if that of an algorithm is known, so are its callees'."""
-        return (callee for callee in self.callees(algorithm) if callee not in self._circle)
+        return (callee for callee in self.list_callees(algorithm) if callee not in self._circle)
 
 
 def traverse_reachable(callees: Callable[[T], Iterable[T]], start: T) -> dict[T, None]:
@@ -172,13 +172,13 @@ def iterate_callees(program: CallTargets, part: object) -> Iterator[s.Algorithm]
             yield target
 
 
-def declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
+def list_declared_costs(known: CallTargets, part: object) -> Iterator[tuple[s.Node, s.Expr, str]]:
     """Yield the amounts declared by the `costs` in a part of a program and by the externs that it calls.
 
     Each is a triple of the node (`costs` or call), the amount and the metric.
     """
-    for costs in s.find(part, s.Costs):
+    for costs in s.find_nodes(part, s.Costs):
         yield from ((costs, amount, metric) for amount, metric in costs.amounts)
-    for call in s.find(part, s.Call):
+    for call in s.find_nodes(part, s.Call):
         if isinstance(target := known.targets.get(call), s.Extern):
             yield from ((call, amount, metric) for amount, metric in target.costs)

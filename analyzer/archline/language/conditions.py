@@ -125,7 +125,7 @@ GRID = Rule(
     of the axes do not determine P.
     """,
 )
-OF_SIZES = frozenset(
+SIZE_RULES = frozenset(
     (OUT_OF_BOUNDS, SLICE_OUT_OF_BOUNDS, UNSET, SIZE_TOO_SMALL, SHAPE, WHERE, NOT_EXACT, BAD_STEP, BAD_SIZE, GRID)
 )
 """The rules that can be broken by sizes alone, whatever the data."""

@@ -46,7 +46,7 @@ def _restore_rule(code: str, *text: str) -> Rule:
     return _REGISTRY.get(code) or Rule(code, *text)
 
 
-def known_rules() -> dict[str, Rule]:
+def list_rules() -> dict[str, Rule]:
     """Return the rules defined by the modules imported so far, by code."""
     return dict(sorted(_REGISTRY.items()))
 
@@ -155,7 +155,7 @@ def find_closest(name: str, candidates: Iterable[str], cutoff: float = 0.6) -> s
     return next(iter(matches or difflib.get_close_matches(name, names, n=1, cutoff=cutoff)), None)
 
 
-def did_you_mean(name: str, candidates: Iterable[str]) -> str | None:
+def suggest_closest(name: str, candidates: Iterable[str]) -> str | None:
     """Return a hint naming the closest of the candidates, if one is close."""
     match = find_closest(name, candidates)
     return f"did you mean `{match}`?" if match else None

@@ -7,7 +7,7 @@ from dataclasses import replace
 from archline.expr.tree import Source
 from archline.language import syntax as s
 from archline.language.checking import check
-from archline.language.checking.communication import MODULE as COLLECTIVES
+from archline.language.checking.communication import COLLECTIVES_MODULE as COLLECTIVES
 from archline.language.model import Module
 
 
@@ -35,7 +35,7 @@ def add_where(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...])
 
 def _find_collectives(module: Module) -> dict[str, s.Algorithm]:
     """Return the algorithms of the library for the file's collective operations."""
-    nodes = s.find(module.program.items, s.Communicate)
+    nodes = s.find_nodes(module.program.items, s.Communicate)
     collectives = [module.collectives[node] for node in nodes if node in module.collectives]
     called = [module.targets[collective.invoke.call] for collective in collectives]
     return {item.name: item for item in called if isinstance(item, s.Algorithm) and item.name not in module.visible}

@@ -9,11 +9,11 @@ from archline.expr.tree import Source
 from archline.language import name_rules, syntax_rules
 from archline.language import syntax as s
 from archline.language.checking import check
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 from archline.language.model import Module
 from archline.language.parser import parse
 from archline.language.source import decode_source, is_path, note_read, path_exists, read_source
-from archline.resources import resource
+from archline.resources import find_resource
 
 # Expressions nest up to 200 levels and blocks up to 320; a level takes several calls in a recursive pass.
 _RECURSION_LIMIT = 20_000
@@ -40,14 +40,14 @@ def load_target(target: str) -> tuple[Module, s.Algorithm | None]:
         return module, None
     if name not in module.algorithms:
         names = list(module.algorithms)
-        hint = did_you_mean(name, names) or "it defines " + ", ".join(names[:12])
+        hint = suggest_closest(name, names) or "it defines " + ", ".join(names[:12])
         raise error(name_rules.UNKNOWN_ALGORITHM, f"`{place}` has no algorithm `{name}`", path=place, hint=hint)
     return module, module.algorithms[name]
 
 
-def stdlib_modules() -> list[str]:
+def list_stdlib_modules() -> list[str]:
     """Return the names of the standard library's modules, sorted."""
-    root = resource("stdlib")
+    root = find_resource("stdlib")
     files = root.rglob("*.algo") if root.is_dir() else ()
     return sorted(".".join(file.relative_to(root).with_suffix("").parts) for file in files)
 
@@ -55,7 +55,7 @@ def stdlib_modules() -> list[str]:
 def _find_path(place: str) -> Path:
     if is_path(place):
         return Path(place)
-    file = _find_module_file(resource("stdlib"), tuple(place.split(".")))
+    file = _find_module_file(find_resource("stdlib"), tuple(place.split(".")))
     if not path_exists(file):
         message = f"there is no file and no module of the standard library called `{place}`"
         raise error(syntax_rules.MISSING_FILE, message, path=place, hint=_suggest_module(place))
@@ -64,12 +64,12 @@ def _find_path(place: str) -> Path:
 
 def _suggest_module(place: str) -> str:
     """Suggest a module for a name that is not one: a member of a family, or a name without its family."""
-    modules = stdlib_modules()
+    modules = list_stdlib_modules()
     family = [f"`{name}`" for name in modules if name.startswith(f"{place}.")]
     if family:
         return f"it is a family of modules: {', '.join(family)}"
     ending = [f"did you mean `{name}`?" for name in modules if name.endswith(f".{place}")]
-    return next(iter(ending), None) or did_you_mean(place, modules) or "a file is named with its `.algo`"
+    return next(iter(ending), None) or suggest_closest(place, modules) or "a file is named with its `.algo`"
 
 
 def _find_module_file(root: Path, path: tuple[str, ...]) -> Path:
@@ -103,7 +103,7 @@ class _Loader:
 
     def _resolve(self, use: s.Use, folder: Path | None) -> Module:
         name = ".".join(use.path)
-        roots = [resource("stdlib")] if folder is None else [folder, resource("stdlib")]
+        roots = [find_resource("stdlib")] if folder is None else [folder, find_resource("stdlib")]
         for root in roots:
             file = _find_module_file(root, use.path)
             if not path_exists(file):
@@ -115,9 +115,9 @@ class _Loader:
                 chain = " uses ".join(f"`{link.name}`" for link in [*cycle, key])
                 raise error(name_rules.CYCLIC_USE, f"files use each other: {chain}", span=use.span)
             return self.load_file(file)
-        names = stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
+        names = list_stdlib_modules() + (_list_neighbours(folder) if folder is not None else [])
         message = f"there is no module `{name}` next to the file or in the standard library"
-        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=did_you_mean(name, names))
+        raise error(name_rules.UNKNOWN_MODULE, message, span=use.span, hint=suggest_closest(name, names))
 
 
 def _list_neighbours(folder: Path) -> list[str]:

@@ -11,7 +11,7 @@ from functools import partial
 
 from archline.records import record
 
-WORD = 8
+BYTES_PER_WORD = 8
 """Bytes of a word."""
 
 
@@ -45,7 +45,7 @@ class Event:
 
 INT_OPERATION = Event("int")
 ITERATION, TEST, CALL = Event("iteration"), Event("test"), Event("call")
-STEPS = (INT_OPERATION, ITERATION, TEST, CALL)
+CONTROL_EVENTS = (INT_OPERATION, ITERATION, TEST, CALL)
 """Events that count as work but are not operations on reals."""
 FORK = Event("fork")
 """A level of the tree of forks that starts a parallel loop, which lengthens paths but is not work."""
@@ -210,5 +210,5 @@ ON_REQUEST = select_metrics(lambda metric: metric.derived is Derived.ON_REQUEST)
 WHOLE_METRICS = select_metrics(lambda metric: metric.whole)
 OF_CACHE = select_metrics(lambda metric: metric.of_cache)
 ON_GRID = select_metrics(lambda metric: metric.on_grid)
-SET_APART = select_metrics(lambda metric: metric.declared and metric.composition is None)
+SEPARATE_METRICS = select_metrics(lambda metric: metric.declared and metric.composition is None)
 """Metrics whose declared amounts are added up separately."""

@@ -96,7 +96,7 @@ class Collective:
 
 
 @record(eq=False)
-class Need:
+class RequiredEquality:
     """A value, in the names of an algorithm, that must be equal on all processors along some axes of its grid.
 
     `rule` is broken by processors whose values differ; `what` begins the message about them.
@@ -115,7 +115,7 @@ class Agreement:
     `data` is the first place where data decides which messages exist, `output` where it decides the output.
     """
 
-    needs: tuple[Need, ...]
+    needs: tuple[RequiredEquality, ...]
     axes: frozenset[str]
     data: Span | None
     output: Span | None = None

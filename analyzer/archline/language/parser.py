@@ -21,7 +21,7 @@ from archline.expr.tree import Source, Span, iterate_conjuncts
 from archline.language import syntax as s
 from archline.language import syntax_rules as rules
 from archline.language.builder import TreeBuilder
-from archline.language.diagnostics import ArchlineError, Diagnostic, did_you_mean
+from archline.language.diagnostics import ArchlineError, Diagnostic, suggest_closest
 from archline.language.mistakes import (
     count_brackets,
     find_unclosed,
@@ -31,9 +31,9 @@ from archline.language.mistakes import (
     suggest_growth,
 )
 from archline.records import record, replace
-from archline.resources import cache_folder, resource
+from archline.resources import find_cache_folder, find_resource
 
-_KINDS = {
+_TERMINAL_NAMES = {
     "NAME": "a name",
     "INTEGER": "a number",
     "REAL": "a number",
@@ -64,16 +64,16 @@ _KINDS = {
     "LESS_EQUAL": "`<=`",
     "GREATER_EQUAL": "`>=`",
 }
-_OPERATORS = {
+_OPERATOR_TERMINALS = {
     "PLUS", "MINUS", "TIMES", "DIVIDE", "FLOOR_DIVIDE", "MODULO", "POWER", "EQUAL", "NOT_EQUAL", "LESS", "LESS_EQUAL",
     "GREATER", "GREATER_EQUAL", "AND", "OR", "NOT", "ASSIGN", "OPERATOR",
 }  # fmt: skip
 _EXPRESSION_STARTS = {"NAME", "INTEGER", "LPAR"}
-STATEMENTS = (
+STATEMENT_WORDS = (
     "for", "parallel", "while", "if", "let", "local", "sync", "spawn", "pass", "return", "assume", "costs", "atomic",
     "elif", "else", "algorithm", "where", "ensures", "decreases", "use", "extern", "claim", "split", "input", "output",
 )  # fmt: skip
-CLAUSES = ("where", "ensures", "decreases")
+CLAUSE_WORDS = ("where", "ensures", "decreases")
 """The words of lines between the header of an algorithm and its statements."""
 MAX_BLOCK_DEPTH = 320
 MAX_REPAIRS = 8
@@ -81,12 +81,12 @@ MAX_FRAGMENTS = 512
 """The number of cached fragments: texts of models and of growths are read repeatedly."""
 
 
-def describe(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
+def describe_unexpected(token: Token, accepted: Collection[str], line: str, column: int) -> tuple[str, str | None]:
     """Return the message about an unexpected token and a hint or None, from the terminals `accepted` there.
 
     `line` is the code of its line, and `column` its place there, from 1.
     """
-    kind = _KINDS.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
+    kind = _TERMINAL_NAMES.get(token.type) if token.type.startswith("_") or token.type == "$END" else None
     shown = kind.removeprefix("the ") if kind else f"`{str(token)[:40]}`"
     expected = _describe_expected(set(accepted))
     message = f"unexpected {shown}" + (f", expected {expected}" if expected else "")
@@ -101,9 +101,9 @@ def _describe_expected(accepted: set[str]) -> str | None:
         accepted = accepted - _EXPRESSION_STARTS - {"REAL", "MINUS", "NOT"}
     if accepted & {"PLUS", "TIMES"}:
         names.append("an operator")
-        accepted = accepted - _OPERATORS
+        accepted = accepted - _OPERATOR_TERMINALS
     for terminal in sorted(accepted):
-        names.append(_KINDS.get(terminal) or f"`{terminal.lower().strip('_')}`")
+        names.append(_TERMINAL_NAMES.get(terminal) or f"`{terminal.lower().strip('_')}`")
     # Longer names are last.
     names = sorted(dict.fromkeys(names), key=lambda name: " such as " in name)
     if not names or len(names) > 5:
@@ -120,8 +120,8 @@ def _suggest_fix(token: Token, accepted: set[str], before: str) -> str | None:
         return "this line is indented further than the block it stands in"
     # `whiel x > 1` is read as an assignment to `whiel`: the intended word is at the line's start.
     first = before.split()[0] if before.split() else str(token)
-    if token.type == "NAME" and first.isidentifier() and first not in STATEMENTS and len(first) > 3:
-        return did_you_mean(first, STATEMENTS)
+    if token.type == "NAME" and first.isidentifier() and first not in STATEMENT_WORDS and len(first) > 3:
+        return suggest_closest(first, STATEMENT_WORDS)
     return None
 
 
@@ -140,7 +140,7 @@ def _find_tables_file(grammar: str, options: dict[str, Any]) -> Path:
     """Return the cache file of a grammar, its options and the versions. Raises RuntimeError without a home folder."""
     plain = sorted((name, value) for name, value in options.items() if isinstance(value, str | bool | list))
     parts = repr((grammar, plain, lark.__version__, sys.version_info[:2]))
-    return cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
+    return find_cache_folder() / f"grammar-{sha256(parts.encode()).hexdigest()[:16]}.lark"
 
 
 _COMMENT = re.compile(r'"[^"\n]*"|(#.*)')
@@ -157,7 +157,7 @@ class _Indentation(Indenter):
 
 @cache
 def _load_grammar() -> Lark:
-    text = (resource("grammar") / "archline.lark").read_text(encoding="utf-8")
+    text = (find_resource("grammar") / "archline.lark").read_text(encoding="utf-8")
     return make_parser(
         text,
         parser="lalr",
@@ -170,18 +170,18 @@ def _load_grammar() -> Lark:
 
 
 @record
-class Parsed:
+class ParseResult:
     """A program and the mistakes in its text; with diagnostics, the program holds the readable parts."""
 
     program: s.Program
     diagnostics: tuple[Diagnostic, ...]
 
 
-def parse(source: Source) -> Parsed:
+def parse(source: Source) -> ParseResult:
     """Parse a file. Never raises for bad text: the diagnostics describe the mistakes."""
-    tabs = _find_tabs(source)
+    tabs = _diagnose_tabs(source)
     if tabs:
-        return Parsed(s.Program(source, ()), tabs)
+        return ParseResult(s.Program(source, ()), tabs)
     items: list[s.Item] = []
     diagnostics: list[Diagnostic] = []
     broken: set[str] = set()
@@ -195,7 +195,7 @@ def parse(source: Source) -> Parsed:
         if len(diagnostics) >= MAX_REPAIRS:
             break
     program = s.Program(source, tuple(items), tuple(_iterate_comments(source)), frozenset(broken))
-    return Parsed(program, tuple(diagnostics))
+    return ParseResult(program, tuple(diagnostics))
 
 
 def parse_program(source: Source) -> s.Program:
@@ -282,7 +282,7 @@ def _try_parse(source: Source, first: int, text: str, start: str = "start") -> A
 
 def _parse_chunk(source: Source, first: int, lines: list[str]) -> tuple[s.Item | None, list[Diagnostic]]:
     """Parse one item. Faulty statements are replaced and faulty clauses dropped: one run shows several mistakes."""
-    deep = _find_too_deep(source, first, lines)
+    deep = _diagnose_depth(source, first, lines)
     if deep is not None:
         return None, [deep]
     lines = list(lines)
@@ -311,7 +311,9 @@ def _repair_statement(lines: list[str], at: int) -> bool:
     if indent == 0:
         return False
     above = next((line.split()[0] for line in reversed(lines[:at]) if line.strip()), "")
-    if lines[at].split()[0] in CLAUSES and (above in (*CLAUSES, "algorithm", "extern") or above.startswith('"')):
+    if lines[at].split()[0] in CLAUSE_WORDS and (
+        above in (*CLAUSE_WORDS, "algorithm", "extern") or above.startswith('"')
+    ):
         lines[at] = ""
         return True
     end = at + 1
@@ -366,7 +368,7 @@ def _iterate_comments(source: Source) -> Iterator[s.Comment]:
                 yield s.Comment(number, start + 1, match.group(1).rstrip(), not line[:start].strip())
 
 
-def _find_tabs(source: Source) -> tuple[Diagnostic, ...]:
+def _diagnose_tabs(source: Source) -> tuple[Diagnostic, ...]:
     for number, line in enumerate(source.lines, 1):
         at = line.find("\t")
         inside = _COMMENT.sub("", line[:at]).strip()
@@ -376,7 +378,7 @@ def _find_tabs(source: Source) -> tuple[Diagnostic, ...]:
     return ()
 
 
-def _indentation_levels(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
+def _iterate_indentation(source: Source, first: int, lines: Sequence[str]) -> Iterator[tuple[Span, int, list[int]]]:
     """Yield each line with code: its span, its indentation, and the indentations of the blocks open before it."""
     stack = [0]
     for number, line in enumerate(lines, first):
@@ -386,8 +388,8 @@ def _indentation_levels(source: Source, first: int, lines: Sequence[str]) -> Ite
             stack = [*(level for level in stack if level < indent), indent]
 
 
-def _find_too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
-    for span, indent, stack in _indentation_levels(source, first, lines):
+def _diagnose_depth(source: Source, first: int, lines: list[str]) -> Diagnostic | None:
+    for span, indent, stack in _iterate_indentation(source, first, lines):
         if indent > stack[-1] and len(stack) > MAX_BLOCK_DEPTH:
             return Diagnostic(rules.TOO_DEEP, f"blocks nest deeper than {MAX_BLOCK_DEPTH} levels", span)
     return None
@@ -395,7 +397,7 @@ def _find_too_deep(source: Source, first: int, lines: list[str]) -> Diagnostic |
 
 def _diagnose_indentation(source: Source, first: int, text: str) -> Diagnostic:
     """Find the line whose indentation fits no open block, which the indenter's error does not report."""
-    for span, indent, stack in _indentation_levels(source, first, text.split("\n")):
+    for span, indent, stack in _iterate_indentation(source, first, text.split("\n")):
         if indent < stack[-1] and indent not in stack:
             levels = ", ".join(str(level) for level in stack if level < indent)
             message = f"this line is indented by {indent}, the open blocks by {levels}"
@@ -435,7 +437,7 @@ def _diagnose_token(source: Source, first: int, text: str, problem: UnexpectedTo
         message = f"`{str(token).strip()[:40]}` does not start a top-level definition"
         advice = suggest_for_line(code) or "a file holds `use`, `extern`, `algorithm` and `claim`"
         return Diagnostic(rules.TOP_LEVEL, message, Span(source, line, 1, line, 1 + width), hint=advice)
-    message, hint = describe(token, problem.accepts or problem.expected, code, column)
+    message, hint = describe_unexpected(token, problem.accepts or problem.expected, code, column)
     return Diagnostic(rules.UNEXPECTED, message, Span(source, line, column, line, column + width), hint=hint)
 
 

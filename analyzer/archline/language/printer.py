@@ -18,7 +18,7 @@ INDENT = 4
 
 
 @record
-class _Line:
+class _SourceLine:
     """A logical line of the source: its physical lines `first` to `last` (from 1) and its indentation."""
 
     first: int
@@ -31,12 +31,12 @@ def format_program(program: s.Program) -> str:
 
     The program must come from text without syntax errors: the layout of comments is read off its source.
     """
-    lines = list(_logical_lines(program.source))
+    lines = list(_iterate_source_lines(program.source))
     printed = [unit for item in program.items for unit in iterate_logical_lines(item)]
-    return _Layout(program).run(list(zip(lines, printed, strict=True)))
+    return _LineWriter(program).run(list(zip(lines, printed, strict=True)))
 
 
-def _logical_lines(source: Source) -> Iterator[_Line]:
+def _iterate_source_lines(source: Source) -> Iterator[_SourceLine]:
     depth = 0
     first = 0
     for number, line in enumerate(source.lines, 1):
@@ -48,10 +48,10 @@ def _logical_lines(source: Source) -> Iterator[_Line]:
         depth += count_brackets(code)
         if depth == 0:
             start = source.lines[first - 1]
-            yield _Line(first, number, len(start) - len(start.lstrip()))
+            yield _SourceLine(first, number, len(start) - len(start.lstrip()))
 
 
-class _Layout:
+class _LineWriter:
     """Writes lines in order and puts the comments between, after and inside them."""
 
     def __init__(self, program: s.Program) -> None:
@@ -63,7 +63,7 @@ class _Layout:
         self._separate = False
         self._opened = True
 
-    def run(self, entries: Sequence[tuple[_Line, LogicalLine]]) -> str:
+    def run(self, entries: Sequence[tuple[_SourceLine, LogicalLine]]) -> str:
         indents: list[int] = []
         kind: str | None = None
         for line, unit in entries:
@@ -105,7 +105,7 @@ class _Layout:
         self._at = last
         self._opened = False
 
-    def _write_unit(self, line: _Line, unit: LogicalLine) -> None:
+    def _write_unit(self, line: _SourceLine, unit: LogicalLine) -> None:
         inside = self._take_comments(line.last)
         text = unit.text
         if unit.groups:

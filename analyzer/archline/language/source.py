@@ -114,7 +114,7 @@ def read_source(path: Path) -> Source:
     return source
 
 
-def current_text(path: Path) -> str | None:
+def read_current_text(path: Path) -> str | None:
     """Return the present text of a file; None if it is missing or cannot be read."""
     try:
         return read_source(path).text

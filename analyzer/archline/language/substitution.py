@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from functools import reduce
 
 from archline.expr.text import format_expression
-from archline.expr.tree import find_divisions, stated_minima, substitute_in_fact, substitute_names
+from archline.expr.tree import find_divisions, find_stated_minima, substitute_in_fact, substitute_names
 from archline.language import syntax as s
 
 
@@ -32,8 +32,8 @@ def find_exact_divisions(algorithm: s.Algorithm) -> tuple[s.Divides, ...]:
     exprs = [axis.extent for axis in algorithm.grid]
     # Divisions of other values are data, or are left to the checks.
     plain = tuple(statement for statement in algorithm.body if isinstance(statement, s.Simple))
-    exprs += [extent for type_ in s.find(plain, s.ArrayType) for extent in type_.shape]
-    exprs += [let.value for let in s.find(plain, s.Let)]
+    exprs += [extent for type_ in s.find_nodes(plain, s.ArrayType) for extent in type_.shape]
+    exprs += [let.value for let in s.find_nodes(plain, s.Let)]
     # The fact that c*d divides P implies that c does.
     parts = (part for expr in exprs for part in reversed(tuple(find_divisions(expr))))
     quotients = (part for part in parts if isinstance(part, s.Binary) and part.op == "/" and s.names(part) <= sizes)
@@ -80,7 +80,7 @@ def express_facts_in_sizes(algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
         if not isinstance(axis.extent, s.Name | s.Integer):
             facts.append(s.Binary(">=", substitute_names(axis.extent, values), one, span=axis.span))
     # Every divisor divides a value that may be 0.
-    zero = {name for name, least in stated_minima(algorithm.where).items() if least <= 0}
+    zero = {name for name, least in find_stated_minima(algorithm.where).items() if least <= 0}
     zero |= {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.IndexType)}
     larger = [
         s.Binary(">=", fact.value, fact.divisor, span=fact.span)

@@ -26,7 +26,7 @@ from archline.expr.tree import (
     Source,
     Span,
     Unary,
-    find,
+    find_nodes,
     names,
     nodes,
     tree,
@@ -49,7 +49,8 @@ from archline.records import field, record
 __all__ = [
     "ArrayType", "Axis", "Binary", "Call", "Comment", "Divides", "Element", "Expr", "Fact", "IndexArrayType",
     "IndexType", "Integer", "IsPower", "IsSquare", "Name", "Node", "OffsetsType", "OperatorType", "Parameter", "Real",
-    "Reshape", "ScalarType", "SizeType", "Slice", "Source", "Span", "Type", "Unary", "find", "names", "nodes", "tree",
+    "Reshape", "ScalarType", "SizeType", "Slice", "Source", "Span", "Type", "Unary", "find_nodes", "names", "nodes",
+    "tree",
 ]  # fmt: skip
 
 

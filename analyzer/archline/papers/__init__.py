@@ -8,6 +8,6 @@ the command `papers`, and the generated page of findings.
 The package shares its name with the function `archline.papers` of the Python API, so calling it calls that function.
 """
 
-from archline.callable_package import calls
+from archline.callable_package import make_callable
 
-calls(__name__, "archline.papers.report")
+make_callable(__name__, "archline.papers.report")

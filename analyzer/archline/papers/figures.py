@@ -21,18 +21,18 @@ from archline.expr.tree import substitute_names
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError, error
 from archline.papers import forms, rules
-from archline.papers.recipes import INPUTS
+from archline.papers.recipes import RECIPE_INPUTS
 from archline.papers.rows import PrintedRow, expand_each, map_sides, read_paper, read_row
 from archline.report.pictures import Cell, PictureView
 from archline.report.pictures.lines import Mark, Marked, Redrawn, Series
 
-POINTS, HEIGHTS = 121, 481
+LINE_POINTS, PLANE_POINTS = 121, 481
 """The number of points of a line, and of values along each axis of a plane, where a line may be steep."""
-_OF_ROWS = ("rows", "machines")
+_ROW_INPUTS = ("rows", "machines")
 KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {
-        "lines": (("title", "over", "between", "axes"), (*_OF_ROWS, "lines", "regions", "inside", "within", "log")),
-        "ratios": (("title", "axes", "ratio", "cases", "algorithms"), (*_OF_ROWS, "executed")),
+        "lines": (("title", "over", "between", "axes"), (*_ROW_INPUTS, "lines", "regions", "inside", "within", "log")),
+        "ratios": (("title", "axes", "ratio", "cases", "algorithms"), (*_ROW_INPUTS, "executed")),
         "roofline": (("machines",), ("rows",)),
         "balance": (("machines",), ("rows",)),
     }
@@ -42,7 +42,7 @@ KINDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
 
 def figure(paper: str, number: str) -> pictures.Picture:
     """Draw a figure of a paper by its number, `figure("scaling", "7")`. Raises ArchlineError (AL610 to AL614)."""
-    read = read_paper(paper, INPUTS)
+    read = read_paper(paper, RECIPE_INPUTS)
     keys = {kind: (("number", *needs), ("marks", *takes)) for kind, (needs, takes) in KINDS.items()}
     numbers: list[str] = []
     for place, table in enumerate(read.figures):
@@ -72,8 +72,8 @@ def _draw_figure(row: PrintedRow) -> PictureView:
 def _draw_lines(row: PrintedRow) -> Redrawn:
     """Draw forms over a name; in the plane of two names also regions, from their minimum to their maximum."""
     over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.listed("log")
-    x = _space_points(row, "between", HEIGHTS if plane else POINTS, "x" in log)
-    y = _space_points(row, "inside", HEIGHTS, "y" in log) if plane else None
+    x = _space_points(row, "between", PLANE_POINTS if plane else LINE_POINTS, "x" in log)
+    y = _space_points(row, "inside", PLANE_POINTS, "y" in log) if plane else None
     series = []
     for entry in row.read_entries("lines"):
         form = _build_form(row, entry.text("value"), entry.table("with"))
@@ -82,7 +82,7 @@ def _draw_lines(row: PrintedRow) -> Redrawn:
     for entry in row.read_entries("regions"):
         if y is None:
             raise row.make_error(rules.ROW_FORM, "`regions` need two names in `over`", "over")
-        inside = np.ones((HEIGHTS, len(x)), dtype=bool)
+        inside = np.ones((PLANE_POINTS, len(x)), dtype=bool)
         for text in (entry.text("holds"), *row.listed("within")):
             inside &= _evaluate_relation(row, text, {over: x, plane: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))

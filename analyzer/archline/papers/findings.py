@@ -15,7 +15,7 @@ from archline.papers import forms, rules
 from archline.papers.rows import RELATIONS, PrintedRow, map_sides
 from archline.records import record
 
-SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
+RELATION_SIGNS = {"<=": {-1, 0}, ">=": {1, 0}, "==": {0}, "<": {-1}, ">": {1}}
 """For each relation the signs of left - right with which it holds."""
 INEQUALITIES = ("<=", ">=", "<", ">")
 EQUAL, DIFFERS, UNDECIDED, READING = "equal", "differs", "undecided", "reading"
@@ -97,7 +97,7 @@ def format_short(value: Fraction, digits: int = 4) -> str:
 
 def format_distinct(exprs: Iterable[s.Expr], at: Mapping[str, Fraction]) -> list[str]:
     """Format the values of forms with enough digits to distinguish values that differ."""
-    values = [forms.value_at(expr, at) for expr in exprs]
+    values = [forms.evaluate_at(expr, at) for expr in exprs]
     middles = [value.middle for value in values if value is not None]
     digits = next((d for d in range(4, 17) if len({f"{float(mid):.{d}g}" for mid in middles}) == len({*middles})), 17)
     return ["undefined" if value is None else format_short(value.middle, digits) for value in values]
@@ -115,18 +115,18 @@ def compare_forms(row: PrintedRow, derived: s.Expr, steps: Sequence[str], *, sid
         raise row.make_error(rules.ROW_FORM, "an inequality is printed, but an equation is derived", "printed")
     form, origin = forms.build_form(derived), forms.build_form(printed)
     shown = forms.format_form(form)
-    derived = forms.read(shown)  # Factors are cancelled, so that a witness has the relevant names only.
+    derived = forms.parse_form(shown)  # Factors are cancelled, so that a witness has the relevant names only.
     point = forms.find_separating_point(printed, derived, row.numbers)
     if point is not None:
         difference, *parts = forms.describe_difference(origin, form)
         shown = min(shown, forms.format_form(forms.multiply_out(form)), key=len)
-        printed, derived = (forms.read(forms.format_form(part)) for part in parts)
+        printed, derived = (forms.parse_form(forms.format_form(part)) for part in parts)
         witness = SeparatingPoint(printed, derived, point)
         return RowVerdict(row, DIFFERS, shown, difference or str(witness), steps, witness=witness)
     if forms.is_zero(origin - form):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "the difference of printed and derived form is 0"))
     points = forms.sample_points(names_in(printed) | names_in(derived), row.numbers)
-    if not any(forms.value_at(printed, at) and forms.value_at(derived, at) for at in points):
+    if not any(forms.evaluate_at(printed, at) and forms.evaluate_at(derived, at) for at in points):
         return RowVerdict(row, UNDECIDED, shown, "no point was found at which both have a value", steps)
     return RowVerdict(row, UNDECIDED, shown, "equal at all points tried, but not proved equal", steps)
 
@@ -140,13 +140,15 @@ def _compare_relations(row: PrintedRow, printed: s.Expr, derived: s.Binary, step
     same = forms.is_zero(b - d)
     if positive and not same and not forms.is_zero(a * d - b * c):
         # Scaled to the printed smaller side, so that only the larger remains to be compared.
-        smaller, larger = (forms.read(forms.format_form(forms.factor_form(form))) for form in (a, d * a / c))
+        smaller, larger = (forms.parse_form(forms.format_form(forms.factor_form(form))) for form in (a, d * a / c))
         derived = s.Binary(f"<{derived.op[1:]}", smaller, larger, span=derived.span)
-    shown = format_relation(map_sides(derived, lambda side: forms.read(forms.format_form(forms.build_form(side)))))
+    shown = format_relation(
+        map_sides(derived, lambda side: forms.parse_form(forms.format_form(forms.build_form(side))))
+    )
     if printed.op[1:] == derived.op[1:] and _are_multiples(a, b, c, d):
         return RowVerdict(row, EQUAL, shown, "", (*steps, "both are the same inequality up to a positive factor"))
     left, right = (s.Binary("-", *_order_sides(relation), span=relation.span) for relation in (printed, derived))
-    for point in forms.points_around(names_in(left) | names_in(right), row.numbers):
+    for point in forms.iterate_points_around(names_in(left) | names_in(right), row.numbers):
         if {is_relation_true(printed, point), is_relation_true(derived, point)} == {True, False}:
             witness = SeparatingPoint(left, right, point, relations=(("printed", printed), ("derived", derived)))
             reason = f"one holds and the other does not: {witness}"
@@ -168,17 +170,17 @@ def _are_multiples(a: Any, b: Any, c: Any, d: Any) -> bool:
     """Whether a <= b and c <= d are one inequality up to a positive factor."""
     if all(forms.find_term_signs(form) == {1} for form in (a, b, c, d)):
         return forms.is_zero(a * d - b * c)
-    return forms.sign(forms.factor_form((a - b) / (c - d))) == 1
+    return forms.find_sign(forms.factor_form((a - b) / (c - d))) == 1
 
 
 def is_relation_true(relation: s.Binary, point: Mapping[str, Fraction]) -> bool | None:
     """Whether a relation is true at a point; None if a side has no value there, or intervals do not decide."""
-    left, right = forms.value_at(relation.left, point), forms.value_at(relation.right, point)
+    left, right = forms.evaluate_at(relation.left, point), forms.evaluate_at(relation.right, point)
     if left is None or right is None:
         return None
     observed = {-1} if left.upper < right.lower else {1} if left.lower > right.upper else {0}
     signs = observed if observed != {0} or (left.exact and right.exact) else {-1, 0, 1}
-    return True if signs <= SIGNS[relation.op] else None if signs & SIGNS[relation.op] else False
+    return True if signs <= RELATION_SIGNS[relation.op] else None if signs & RELATION_SIGNS[relation.op] else False
 
 
 def format_relation(expr: s.Expr) -> str:

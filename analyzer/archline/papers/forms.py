@@ -21,7 +21,7 @@ from archline.expr.tree import rewrite_parts
 from archline.language import syntax as s
 from archline.language.parser import parse_expression
 
-TRIES = 40
+SAMPLE_COUNT = 40
 """The number of random points at which forms are evaluated; at some a root may be imaginary."""
 MAX_SHOWN_TERMS = 4
 MAX_SHOWN_CHARACTERS = 240
@@ -38,7 +38,7 @@ class _Symbols(dict[str, Any]):
         return self[name]
 
 
-class Forms(SympyDomain):
+class FormDomain(SympyDomain):
     """The number domain of forms: exact for all values of positive names, max and min included."""
 
     def call(self, function: str, values: Sequence[Any], expr: s.Call) -> Any:
@@ -67,7 +67,7 @@ def build_form(expr: s.Expr) -> Any:
     """Return the symbolic form of an expression."""
     import sympy
 
-    return fold(expr, Forms(_Symbols(), {}, sympy.Rational))
+    return fold(expr, FormDomain(_Symbols(), {}, sympy.Rational))
 
 
 def take_positive_part(value: Any) -> Any:
@@ -102,7 +102,7 @@ def find_term_signs(value: Any) -> set[int]:
     return {1 if total.is_positive else -1 if total.is_negative else 0 for total in numbers}
 
 
-def sign(value: Any) -> int | None:
+def find_sign(value: Any) -> int | None:
     """Return the sign of a form if all terms of its numerator, and all of its denominator, have one sign; else None."""
     import sympy
 
@@ -119,7 +119,7 @@ def is_zero(value: Any) -> bool:
     for piece in sorted(top.atoms(sympy.Function("positive_part")), key=lambda factor: -factor.count_ops()):
         letter = sympy.Dummy(positive=True)
         top = sympy.expand(sympy.rem(top.xreplace({piece: letter}), letter**2 - letter * piece.args[0], letter))
-    while roots := _find_roots(top):
+    while roots := _find_sum_roots(top):
         # The outermost first, as roots may be nested.
         root = max(roots, key=lambda power: power.count_ops())
         if not root.exp.is_Rational:
@@ -157,12 +157,12 @@ def format_expanded(expr: s.Expr) -> str:
     return format_form(sympy.expand(build_form(expr)))
 
 
-def read(text: str) -> s.Expr:
+def parse_form(text: str) -> s.Expr:
     """Parse a text that this package formatted."""
     return parse_expression(text, "derived")
 
 
-def value_at(expr: s.Expr, point: Point) -> Interval | None:
+def evaluate_at(expr: s.Expr, point: Point) -> Interval | None:
     """Return the value of a form at a point; None if it has none."""
     try:
         return bound_value(expr, {name: Interval(value, value) for name, value in point.items()})
@@ -170,7 +170,7 @@ def value_at(expr: s.Expr, point: Point) -> Interval | None:
         return None
 
 
-def sample_points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> list[Point]:
+def sample_points(names: frozenset[str], numbers: Point, tries: int = SAMPLE_COUNT) -> list[Point]:
     """Return points for evaluations: the paper's own numbers, 1 for names without one, and random points."""
     drawn = Random("papers")
     result: list[Point] = [{name: numbers.get(name) or Fraction(1) for name in names}]
@@ -180,7 +180,7 @@ def sample_points(names: frozenset[str], numbers: Point, tries: int = TRIES) -> 
     return [exact, *result] if len(exact) == len(names) else result
 
 
-def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
+def iterate_points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
     """Yield sample points, and a fine geometric grid through each along every name."""
     for point in sample_points(names, own)[:4]:
         yield point
@@ -191,7 +191,7 @@ def points_around(names: frozenset[str], own: Point) -> Iterator[Point]:
 def find_separating_point(first: s.Expr, second: s.Expr, own: Point) -> Point | None:
     """Return a point at which two forms certainly differ, preferably the paper's own numbers, or None."""
     for at in sample_points(names_in(first) | names_in(second), own):
-        left, right = value_at(first, at), value_at(second, at)
+        left, right = evaluate_at(first, at), evaluate_at(second, at)
         if left is not None and right is not None and (left.upper < right.lower or right.upper < left.lower):
             return at
     return None
@@ -218,7 +218,7 @@ def _difference_phrases(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
     if max(len(extra), len(lacking)) <= MAX_SHOWN_TERMS:
         texts = [format_form(sympy.factor(sympy.Add(*side))) for side in (extra, lacking)]
         ratios = {sympy.powsimp(a / b) for a, b in zip(extra, lacking, strict=False)}
-        single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_find_roots, ratios))
+        single = len(extra) == len(lacking) and len(ratios) == 1 and not any(map(_find_sum_roots, ratios))
         ratio = f": {format_form(ratios.pop())} times" if single else ""
         if extra and lacking:
             yield f"prints {texts[0]} where {texts[1]} follows{ratio}"
@@ -226,7 +226,11 @@ def _difference_phrases(extra: list[Any], lacking: list[Any]) -> Iterator[str]:
             yield f"the term {texts[0]} is too much" if extra else f"the term {texts[1]} is missing"
         yield describe_exchange(extra, lacking)
     squares = [sympy.expand(sympy.Add(*side) ** 2) for side in (extra, lacking)]
-    if len(extra) == len(lacking) == 1 and _find_roots(extra[0] / lacking[0]) and not any(map(_find_roots, squares)):
+    if (
+        len(extra) == len(lacking) == 1
+        and _find_sum_roots(extra[0] / lacking[0])
+        and not any(map(_find_sum_roots, squares))
+    ):
         yield f"in the square of the root, printed less derived is {format_form(sympy.factor(squares[0] - squares[1]))}"
         left, right = (list(iterate_terms(square)) for square in squares)
         under = describe_exchange(
@@ -287,7 +291,7 @@ def iterate_terms(value: Any) -> Iterator[Any]:
     return map(sympy.powsimp, sympy.Add.make_args(sympy.expand(value)))
 
 
-def _find_roots(value: Any) -> set[Any]:
+def _find_sum_roots(value: Any) -> set[Any]:
     import sympy
 
     return {power for power in value.atoms(sympy.Pow) if power.base.is_Add and not power.exp.is_Integer}

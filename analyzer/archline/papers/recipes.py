@@ -31,12 +31,12 @@ from archline.papers.findings import (
 from archline.papers.rows import PrintedRow, map_sides
 from archline.records import replace
 
-ONE = parse_expression("1", "1")
+ONE_EXPR = parse_expression("1", "1")
 ROOT_OFFSET = Fraction(1, 1000)
 """The relative distance from a root at which an inequality is tested."""
 
 
-def model(row: PrintedRow) -> RowVerdict:
+def check_model(row: PrintedRow) -> RowVerdict:
     """Compare the printed form with a formula of a model, in which the paper's F, W, S and M are substituted."""
     try:
         chosen = model_of(row.text("model"))
@@ -46,7 +46,7 @@ def model(row: PrintedRow) -> RowVerdict:
         ) from None
     energy = " + ".join(f"({term})" for term in chosen.energy.values())
     definitions = {"energy": energy, "power": f"({energy})/time", "time": chosen.time, **chosen.definitions}
-    substitutions = {**dict.fromkeys(CONSTANTS, ONE), **row.formulas("with")}
+    substitutions = {**dict.fromkeys(CONSTANTS, ONE_EXPR), **row.formulas("with")}
     formula = map_sides(
         row.formula("of"),
         lambda side: forms.substitute_definitions(side, {k: parse_formula(v) for k, v in definitions.items()}),
@@ -68,16 +68,16 @@ def check_limit(row: PrintedRow) -> RowVerdict:
 
     if row.has("names"):
         origin = substitute_names(_derive_input(row, "names"), row.formulas("with"))
-        names = sorted(_find_names(forms.read(forms.format_expanded(origin))) - {*row.listed("without")})
+        names = sorted(_find_names(forms.parse_form(forms.format_expanded(origin))) - {*row.listed("without")})
         finding = compare_forms(
             row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",)
         )
         if finding.witness is None:
             return finding
         ratio = sympy.fraction(
-            forms.factor_form(forms.build_form(row.expr) / forms.build_form(forms.read(finding.derived)))
+            forms.factor_form(forms.build_form(row.expr) / forms.build_form(forms.parse_form(finding.derived)))
         )
-        printed, derived = (forms.read(forms.format_form(part)) for part in ratio)
+        printed, derived = (forms.parse_form(forms.format_form(part)) for part in ratio)
         witness = replace(finding.witness, printed=printed, derived=derived)
         return replace(finding, reason=_describe_list_errors(row, names), witness=witness)
     origin, substitutions = _derive_input(row, "of"), row.formulas("with")
@@ -119,18 +119,18 @@ def check_optimum(row: PrintedRow) -> RowVerdict:
         )
     if row.has("coefficient"):
         return _check_coefficient(row, equation, symbol, steps)
-    roots = [forms.read(forms.format_form(root)) for root in _find_roots(equation, symbol)]
+    roots = [forms.parse_form(forms.format_form(root)) for root in _solve_equation(equation, symbol)]
     steps += [f"a root: {over} = {format_expression(root)}" for root in roots]
     chosen, point = _choose_root(row, roots, row.text("root", "largest"))
     if chosen is None:
         return RowVerdict(row, UNDECIDED, "", "no root of the equation was found", steps)
     if goal is not None:
         root = forms.build_form(chosen)
-        curved = forms.value_at(forms.read(forms.format_form(goal.diff(symbol, 2).subs(symbol, root))), point)
+        curved = forms.evaluate_at(forms.parse_form(forms.format_form(goal.diff(symbol, 2).subs(symbol, root))), point)
         if curved is None or (curved.lower <= 0 if extremal == "minimise" else curved.upper >= 0):
             return RowVerdict(row, UNDECIDED, "", "the stationary point could not be shown to be an extremum", steps)
         if row.inputs.get("value"):
-            return compare_forms(row, forms.read(forms.format_form(goal.subs(symbol, root))), steps)
+            return compare_forms(row, forms.parse_form(forms.format_form(goal.subs(symbol, root))), steps)
     one_sided = isinstance(claim, s.Binary) and claim.op != "=="
     finding = compare_forms(row, chosen, steps, sided=one_sided)
     if finding.verdict == UNDECIDED and forms.is_zero(equation.subs(symbol, forms.build_form(row.expr))):
@@ -148,14 +148,14 @@ def _check_coefficient(row: PrintedRow, equation: Any, symbol: Any, steps: list[
     power = row.inputs["coefficient"]
     coefficient = sympy.expand(sympy.cancel(polynomial.coeff_monomial(symbol**power) * scale))
     steps = [*steps, f"multiplied out, with the leading coefficient {row.text('leading')}: that of {symbol}^{power}"]
-    return compare_forms(row, forms.read(forms.format_form(coefficient)), steps)
+    return compare_forms(row, forms.parse_form(forms.format_form(coefficient)), steps)
 
 
 def _check_side(
     row: PrintedRow, finding: RowVerdict, asked: s.Binary, root: s.Expr, point: Mapping[str, Fraction]
 ) -> RowVerdict:
     """Decide whether values below or above a root satisfy an inequality, and compare with the printed relation."""
-    over, middle = row.text("over"), forms.value_at(root, point)
+    over, middle = row.text("over"), forms.evaluate_at(root, point)
     assert middle is not None
     tried = [{**point, over: middle.middle * factor} for factor in (1 - ROOT_OFFSET, 1 + ROOT_OFFSET)]
     sides = [is_relation_true(asked, at) for at in tried]
@@ -178,14 +178,14 @@ def _choose_root(row: PrintedRow, roots: list[s.Expr], which: str) -> tuple[s.Ex
         values = [
             (value.middle, root)
             for root in roots
-            if (value := forms.value_at(root, point)) is not None and value.lower > 0
+            if (value := forms.evaluate_at(root, point)) is not None and value.lower > 0
         ]
         if values:
             return (max if which == "largest" else min)(values, key=lambda pair: pair[0])[1], point
     return None, {}
 
 
-def _find_roots(equation: Any, symbol: Any) -> Iterator[Any]:
+def _solve_equation(equation: Any, symbol: Any) -> Iterator[Any]:
     """Yield the roots of an equation that is a polynomial in a root of the symbol, up to the fourth degree."""
     import sympy
 
@@ -210,7 +210,7 @@ def _derive_input(row: PrintedRow, key: str) -> s.Expr:
     source = row.find_row(key)
     if source is None:
         return row.formula(key)
-    finding = derive(source)
+    finding = derive_verdict(source)
     return row.parsed(finding.derived, key) if finding.derived else source.expr
 
 
@@ -220,33 +220,33 @@ def _find_names(expr: s.Expr) -> frozenset[str]:
     return names_in(expr)
 
 
-_OPTIMUM = ("minimise", "maximise", "equation", "root", "value", "coefficient", "leading")
-_OF_TABLES = ("inputs", "machines", "without", "by_machine")
+_OPTIMUM_INPUTS = ("minimise", "maximise", "equation", "root", "value", "coefficient", "leading")
+_TABLE_INPUTS = ("inputs", "machines", "without", "by_machine")
 _RECIPES: dict[str, tuple[Callable[[PrintedRow], RowVerdict], tuple[str, ...], tuple[str, ...]]] = {
-    "model": (model, ("printed", "model", "of"), ("with",)),
+    "model": (check_model, ("printed", "model", "of"), ("with",)),
     "limit": (check_limit, ("printed",), ("of", "with", "names", "without")),
-    "optimum": (check_optimum, ("printed", "over"), _OPTIMUM),
-    "cell": (tables.check_cell, ("rule",), ("quantity", *_OF_TABLES)),
+    "optimum": (check_optimum, ("printed", "over"), _OPTIMUM_INPUTS),
+    "cell": (tables.check_cell, ("rule",), ("quantity", *_TABLE_INPUTS)),
     "units": (tables.check_units, ("printed", "rule"), ("units",)),
-    "crossing": (tables.check_crossing, ("printed", "left", "right", "over", "between"), _OF_TABLES),
-    "claim": (words.check_claim, ("printed",), ("where", "cases", *_OF_TABLES)),
+    "crossing": (tables.check_crossing, ("printed", "left", "right", "over", "between"), _TABLE_INPUTS),
+    "claim": (words.check_claim, ("printed",), ("where", "cases", *_TABLE_INPUTS)),
     "growth": (words.check_growth, ("printed", "use", "cost"), ("relation", "where")),
-    "run": (words.check_run, ("printed", "runs"), ("program", "cases", *_OF_TABLES)),
+    "run": (words.check_run, ("printed", "runs"), ("program", "cases", *_TABLE_INPUTS)),
 }
-INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
+RECIPE_INPUTS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = MappingProxyType(
     {name: (needs, takes) for name, (_, needs, takes) in _RECIPES.items()}
 )
 
 
-def derive(row: PrintedRow) -> RowVerdict:
+def derive_verdict(row: PrintedRow) -> RowVerdict:
     """Derive a row by its recipe, also under its `reading`. Raises ArchlineError with the place in the file."""
-    finding = _derive(row)
-    if finding.verdict != DIFFERS or not row.has("reading") or _derive(row.read_otherwise).verdict != EQUAL:
+    finding = _apply_recipe(row)
+    if finding.verdict != DIFFERS or not row.has("reading") or _apply_recipe(row.under_reading).verdict != EQUAL:
         return finding
     return replace(finding, verdict=READING)
 
 
-def _derive(row: PrintedRow) -> RowVerdict:
+def _apply_recipe(row: PrintedRow) -> RowVerdict:
     try:
         return _RECIPES[row.kind][0](row)
     except ArchlineError as problem:

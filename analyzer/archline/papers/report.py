@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from archline.language.diagnostics import did_you_mean, error, format_count
+from archline.language.diagnostics import error, format_count, suggest_closest
 from archline.papers import rules
 from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict
-from archline.papers.recipes import INPUTS, derive
+from archline.papers.recipes import RECIPE_INPUTS, derive_verdict
 from archline.papers.rows import PAPERS, Paper, PrintedRow, read_paper
 from archline.papers.tables import expand_column
 from archline.records import record, replace
 from archline.report.json import VERSION, pick
 from archline.report.layout import terminal_width, wrap
-from archline.resources import resource
+from archline.resources import find_resource
 
 INTRODUCTION = """# What the papers print, and what follows
 
@@ -27,8 +27,8 @@ text and not word for word. No verdict is written by hand: [they are
 computed](reference/command-papers.md), and `archline papers --place PLACE --explain` shows each derivation.
 """
 
-TALLIED = {DIFFERS: "do not hold", READING: "hold under a reading", UNDECIDED: "undecided", EQUAL: "hold"}
-OF_ONE = {DIFFERS: "does not hold", READING: "holds under a reading", EQUAL: "holds"}
+TALLY_PHRASES = {DIFFERS: "do not hold", READING: "hold under a reading", UNDECIDED: "undecided", EQUAL: "hold"}
+SINGULAR_PHRASES = {DIFFERS: "does not hold", READING: "holds under a reading", EQUAL: "holds"}
 BEFORE_ROUNDING = "its numbers are taken as they may have been before they were rounded"
 
 
@@ -79,7 +79,9 @@ def format_tally(found: Sequence[RowVerdict]) -> str:
     """Count the rows that do not hold, hold under a reading, are undecided, and hold."""
     kinds = Counter(verdict.verdict for verdict in found)
     parts = [
-        f"{n} {OF_ONE.get(kind, what) if n == 1 else what}" for kind, what in TALLIED.items() if (n := kinds[kind])
+        f"{n} {SINGULAR_PHRASES.get(kind, what) if n == 1 else what}"
+        for kind, what in TALLY_PHRASES.items()
+        if (n := kinds[kind])
     ]
     return ": ".join(filter(None, (format_count(len(found), "row"), ", ".join(parts))))
 
@@ -102,7 +104,7 @@ def format_entry(finding: RowVerdict) -> Iterator[str]:
         yield f"- follows: {format_code(finding.derived)}"
     yield f"- {'because' if finding.verdict == DIFFERS else 'word for word'} {finding.reason}"
     if finding.verdict == READING:
-        yield f"- holds where {_say_reading(finding)}"
+        yield f"- holds where {_describe_reading(finding)}"
     witness = finding.witness
     if witness and row.kind != "units" and str(witness) not in finding.reason:
         yield f"- at {witness.values}" if witness.sides in finding.reason else f"- witness: {witness}"
@@ -111,7 +113,7 @@ def format_entry(finding: RowVerdict) -> Iterator[str]:
     yield ""
 
 
-def _say_reading(finding: RowVerdict) -> str:
+def _describe_reading(finding: RowVerdict) -> str:
     """Return the reading under which the print holds, in words."""
     return BEFORE_ROUNDING if finding.within_rounding else str(finding.row.table("reading")["says"])
 
@@ -180,8 +182,8 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
 
     Raises ArchlineError (AL610 to AL614) for papers, rows and places that cannot be read.
     """
-    available = [name for name in PAPERS if (resource("papers") / f"{name}.toml").is_file()]
-    read = tuple(read_paper(name, INPUTS) for name in names or available)
+    available = [name for name in PAPERS if (find_resource("papers") / f"{name}.toml").is_file()]
+    read = tuple(read_paper(name, RECIPE_INPUTS) for name in names or available)
     requested = [
         row for paper in read for row in paper.rows if place is None or any(_is_within(place, at) for at in row.places)
     ]
@@ -191,9 +193,9 @@ def papers(*names: str, only: str | None = None, place: str | None = None) -> Re
             *places[:6],
             "and others",
         ]
-        hint = did_you_mean(place, places) or f"places are {', '.join(alike)}"
+        hint = suggest_closest(place, places) or f"places are {', '.join(alike)}"
         raise error(rules.NO_ROW, f"no row has the place `{place}`", hint=hint)
-    findings = [verdict for row in requested for verdict in derive_findings(row) if only in (None, verdict.verdict)]
+    findings = [verdict for row in requested for verdict in derive_row_verdicts(row) if only in (None, verdict.verdict)]
     # Sorting is stable: findings of equal keys stay in the order of papers and rows.
     findings.sort(key=lambda verdict: (VERDICTS.index(verdict.verdict), verdict.is_slip, verdict.within_rounding))
     return Rederived(read, tuple(findings), place)
@@ -204,9 +206,9 @@ def _is_within(asked: str, place: str) -> bool:
     return place == asked or place.startswith(f"{asked}.")
 
 
-def derive_findings(row: PrintedRow) -> list[RowVerdict]:
+def derive_row_verdicts(row: PrintedRow) -> list[RowVerdict]:
     """Return the findings of a row: one, or for a column one per cell, with the cells that differ in the reasons."""
-    findings = [derive(cell_row) for cell_row in expand_column(row)]
+    findings = [derive_verdict(cell_row) for cell_row in expand_column(row)]
     wrong = [
         cell.row.text("machines").rpartition("/")[2] for cell in findings if cell.verdict != EQUAL and len(findings) > 1
     ]
@@ -224,7 +226,7 @@ def row_document(finding: RowVerdict, place: str) -> dict[str, Any]:
         "place": place,
         **pick(row, "subject", "kind", "quote", "printed"),
         **pick(finding, "derived", "verdict", "reason", "assumes=row.assumes", "within_rounding"),
-        "reading": _say_reading(finding) if finding.verdict == READING else None,
+        "reading": _describe_reading(finding) if finding.verdict == READING else None,
         "witness": None if finding.witness is None else str(finding.witness),
         "steps": finding.steps,
     }
@@ -265,7 +267,7 @@ def _format_row(finding: RowVerdict, width: int, explain: bool) -> Iterator[str]
     row = finding.row
     reason = finding.reason or row.printed
     if finding.verdict == READING:
-        reason = f"holds where {_say_reading(finding)}; word for word {reason}"
+        reason = f"holds where {_describe_reading(finding)}; word for word {reason}"
     line = f"{' '.join(filter(None, (row.place, row.subject)))}: {reason}"
     yield from (f"    {part_line}" for part_line in wrap(line, width - 4))
     if not explain:

@@ -18,14 +18,14 @@ from archline.energy.units import Dimension, Unit, parse_unit
 from archline.expr.intervals import Interval
 from archline.expr.tree import Span, names, nodes
 from archline.language import syntax as s
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
 from archline.language.source import read_source
 from archline.language.toml import TomlPositions, parse_toml
 from archline.papers import rules
 from archline.papers.forms import substitute_definitions
 from archline.records import field, record, replace
-from archline.resources import resource
+from archline.resources import find_resource
 
 _AMOUNT = re.compile(rf"({NUMERAL})\s*(.*)")
 _BIT = re.compile(r"\b([kMGTP]?)bit\b")
@@ -43,7 +43,7 @@ class PrintedAmount:
 
     @property
     def dimension(self) -> Dimension:
-        unit = parsed_unit(self.unit)
+        unit = parse_printed_unit(self.unit)
         assert unit is not None
         return unit.dimension
 
@@ -58,7 +58,7 @@ class PrintedAmount:
 
     def format_like(self, value: Fraction) -> str:
         """Format another value with as many digits, in the same unit."""
-        printed_unit = parsed_unit(self.unit)
+        printed_unit = parse_printed_unit(self.unit)
         assert printed_unit is not None
         value /= printed_unit.factor
         mantissa, _, exponent = self.numeral.lower().partition("e")
@@ -70,7 +70,7 @@ class PrintedAmount:
         return f"{shown} {self.unit}".rstrip()
 
 
-def parsed_unit(text: str) -> Unit | None:
+def parse_printed_unit(text: str) -> Unit | None:
     """Parse a unit of machine files, or one of bits; None for other texts."""
     unit = parse_unit(_BIT.sub(r"\1B", text) or "1")
     if unit is None:
@@ -79,22 +79,24 @@ def parsed_unit(text: str) -> Unit | None:
     return Unit(unit.factor / Fraction(8) ** power, unit.dimension)
 
 
-def read_amount(text: str) -> PrintedAmount | None:
+def parse_amount(text: str) -> PrintedAmount | None:
     """Parse a printed number with its unit; None for other texts."""
     match = _AMOUNT.fullmatch(text.strip())
-    unit = parsed_unit(match[2]) if match else None
+    unit = parse_printed_unit(match[2]) if match else None
     if match is None or unit is None:
         return None
     numeral = match[1]
     mantissa, _, exponent = numeral.lower().partition("e")
     last = Fraction(10) ** (int(exponent or 0) - len(mantissa.partition(".")[2]))
-    counted = unit.factor == 1 and {*dict(unit.dimension.powers)} <= COUNTED and not exponent and "." not in numeral
+    counted = (
+        unit.factor == 1 and {*dict(unit.dimension.powers)} <= COUNTED_UNITS and not exponent and "." not in numeral
+    )
     return PrintedAmount(Fraction(numeral) * unit.factor, last * unit.factor / 2, numeral, match[2], counted)
 
 
-KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
+PAPER_KEYS = ("title", "document", "numbers", "tables", "row", "figure", "left_out")
 PAPERS = ("ice", "roofline", "balance", "scaling")
-COMMON = (
+COMMON_INPUTS = (
     "place",
     "kind",
     "printed",
@@ -108,7 +110,7 @@ COMMON = (
     "at",
     "widest",
 )
-COUNTED = {"flop", "op", "word", "B", "line", "message"}
+COUNTED_UNITS = {"flop", "op", "word", "B", "line", "message"}
 """Units whose whole numbers are exact."""
 QUANTIFIERS = ("every", "some", "no")
 RELATIONS = ("<=", ">=", "==", "<", ">")
@@ -138,16 +140,16 @@ class PrintedRow:
         """The places at which the form is printed."""
         return self.place.split(", ")
 
-    def printing(self, text: str) -> PrintedRow:
+    def with_printed(self, text: str) -> PrintedRow:
         return replace(self, printed=text)
 
     @property
-    def read_otherwise(self) -> PrintedRow:
+    def under_reading(self) -> PrintedRow:
         """The row under its `reading`, which replaces inputs; under another recipe, all those of the recipe."""
         changes = {key: value for key, value in self.table("reading").items() if key != "says"}
         inputs = {key: value for key, value in self.inputs.items() if key != "reading"}
         if "kind" in changes:
-            inputs = {key: value for key, value in inputs.items() if key in COMMON}
+            inputs = {key: value for key, value in inputs.items() if key in COMMON_INPUTS}
         kind, printed = changes.get("kind", self.kind), changes.get("printed", self.printed)
         return replace(self, kind=kind, printed=printed, inputs={**inputs, **changes})
 
@@ -242,7 +244,7 @@ class PrintedRow:
     def read_amount(self, text: str, key: str) -> PrintedAmount:
         """Parse a number with its unit. Raises ArchlineError (AL613)."""
         try:
-            amount = read_amount(text) if isinstance(text, str) else None
+            amount = parse_amount(text) if isinstance(text, str) else None
         except ArchlineError as problem:
             raise self.make_error(rules.ROW_FORMULA, problem.diagnostics[0].message, key) from None
         if amount is None:
@@ -264,7 +266,7 @@ class PrintedRow:
         """Return the cases of a claim: a table, or one of the paper's `[tables]` by name; else one without a name."""
         cases = self.inputs.get("cases", {"": {}})
         if isinstance(cases, str) and cases not in self.paper.tables:
-            hint = did_you_mean(cases, self.paper.tables)
+            hint = suggest_closest(cases, self.paper.tables)
             raise self.make_error(rules.ROW_FORM, f"the paper has no table `{cases}`", "cases", hint)
         return self.paper.tables[cases] if isinstance(cases, str) else self.table("cases") or {"": {}}
 
@@ -331,16 +333,16 @@ def read_paper(name: str, keys: Mapping[str, tuple[Sequence[str], Sequence[str]]
 
     Raises ArchlineError: AL610 for an unknown name, AL611 where the file is not TOML, AL612 and AL613 for its rows.
     """
-    path = Path(name) if name.endswith(".toml") else resource("papers") / f"{name}.toml"
+    path = Path(name) if name.endswith(".toml") else find_resource("papers") / f"{name}.toml"
     if not os.path.isfile(path):
-        hint = did_you_mean(name, PAPERS) or f"the papers are {', '.join(PAPERS)}"
+        hint = suggest_closest(name, PAPERS) or f"the papers are {', '.join(PAPERS)}"
         raise error(rules.UNKNOWN_PAPER, f"there is no paper `{name}`", hint=hint)
     source = read_source(path)
     data = parse_toml(source, rules.NOT_TOML, "texts are in quotes: see `archline explain AL611`")
     paper = Paper(path.stem, "", "", TomlPositions(source))
     head = PrintedRow(paper, "", "", "", data, ())
-    for key in set(data) - {*KEYS}:
-        raise head.make_error(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(KEYS)}")
+    for key in set(data) - {*PAPER_KEYS}:
+        raise head.make_error(rules.ROW_FORM, f"a paper has no `{key}`", key, f"its keys are {', '.join(PAPER_KEYS)}")
     numbers = dict(head.table("numbers"))
     machine_numbers = head.machine(numbers.pop("machine"), "numbers").values if "machine" in numbers else {}
     paper = replace(
@@ -390,22 +392,25 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
     if row.has("reading"):
         if not isinstance(row.table("reading").get("says"), str):
             raise row.make_error(rules.ROW_FORM, "a `reading` needs `says`, how the print is head in words", "reading")
-        _check_inputs(row.read_otherwise, keys)
+        _check_inputs(row.under_reading, keys)
     return row
 
 
 def _check_inputs(row: PrintedRow, keys: Mapping[str, Any]) -> None:
     """Raise ArchlineError (AL612) for an unknown recipe, or for missing or unknown inputs."""
     if row.kind not in keys:
-        hint = did_you_mean(row.kind, keys) or f"the recipes are {', '.join(keys)}"
+        hint = suggest_closest(row.kind, keys) or f"the recipes are {', '.join(keys)}"
         raise row.make_error(rules.ROW_FORM, f"there is no recipe `{row.kind}`", "kind", hint)
     needed, more = keys[row.kind]
     for key in needed:
         if key not in row.inputs:
             raise row.make_error(rules.ROW_FORM, f"recipe `{row.kind}` lacks the input `{key}`", "kind")
     for key in row.inputs:
-        if key not in (*COMMON, *needed, *more):
-            hint = did_you_mean(key, (*needed, *more, *COMMON)) or f"its inputs are {', '.join((*needed, *more))}"
+        if key not in (*COMMON_INPUTS, *needed, *more):
+            hint = (
+                suggest_closest(key, (*needed, *more, *COMMON_INPUTS))
+                or f"its inputs are {', '.join((*needed, *more))}"
+            )
             raise row.make_error(rules.ROW_FORM, f"recipe `{row.kind}` has no input `{key}`", key, hint)
 
 

@@ -10,14 +10,14 @@ from itertools import pairwise, product
 from archline.energy.formulas import bound_value, dimension_of, names_in
 from archline.energy.machines import Machine
 from archline.energy.quantities import CONSTANTS, QUANTITIES
-from archline.energy.units import BASES, Dimension, parse_dimension
+from archline.energy.units import BASE_UNITS, Dimension, parse_dimension
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.diagnostics import ArchlineError
 from archline.papers import forms, rules
 from archline.papers.findings import DIFFERS, EQUAL, READING, UNDECIDED, RowVerdict, SeparatingPoint, format_short
-from archline.papers.rows import PrintedAmount, PrintedRow, parsed_unit
+from archline.papers.rows import PrintedAmount, PrintedRow, parse_printed_unit
 from archline.records import replace
 
 SIMPLE_FACTORS = [factor for k in range(2, 17) for factor in (Fraction(k), Fraction(1, k))]
@@ -26,7 +26,7 @@ MAX_CHANCE_LENGTH = 5
 """Numerals of at most this many characters may agree with those of another quantity by chance."""
 CROSSING_SAMPLES = 64
 """The number of parts of a range that are examined for several crossings of two curves."""
-BASE_SCALES = dict(zip(BASES, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
+BASE_SCALES = dict(zip(BASE_UNITS, (2, 3, 5, 7, 11, 13, 17, 19), strict=True))
 
 
 def check_cell(row: PrintedRow) -> RowVerdict:
@@ -44,19 +44,19 @@ def check_cell(row: PrintedRow) -> RowVerdict:
     steps = (f"{format_expression(rule)} with {named}", f"values before rounding that allow this: {low} .. {high}")
     needed = _find_dimension(row, rule, {name: number.dimension for name, number in numbers.items()})
     if needed != printed.dimension:
-        return _in_another_unit(row, exact, needed, row.text("rule"), steps)
+        return _make_unit_verdict(row, exact, needed, row.text("rule"), steps)
     if printed.shows(exact):
         return RowVerdict(row, EQUAL, derived, "", steps)
     within = allowed.upper >= printed.value - printed.half and allowed.lower <= printed.value + printed.half
     values = {name: number.value for name, number in numbers.items()}
-    witness = SeparatingPoint(forms.read(str(printed.value)), rule, values, printed.half)
+    witness = SeparatingPoint(forms.parse_form(str(printed.value)), rule, values, printed.half)
     times = f"{format_short(printed.value / exact)} times that" if exact else "not 0"
-    times = next((text for text, value in _possible_slips(row, rule, numbers) if printed.shows(value)), times)
+    times = next((text for text, value in _iterate_possible_slips(row, rule, numbers) if printed.shows(value)), times)
     reason = f"{derived} follows; the print is {times} ({row.text('rule')})"
     return RowVerdict(row, READING if within else DIFFERS, derived, reason, steps, within, witness)
 
 
-def _possible_slips(
+def _iterate_possible_slips(
     row: PrintedRow, rule: s.Expr, numbers: Mapping[str, PrintedAmount]
 ) -> Iterator[tuple[str, Fraction]]:
     """Yield possible errors of print: confused units, another number of the machine, a term times a simple factor."""
@@ -86,11 +86,12 @@ def _possible_slips(
             )
     for machine, name in [(owner, name) for owner in row.machines() for name in owner.quantities]:
         alike = (
-            len(row.amount.numeral) > MAX_CHANCE_LENGTH and as_printed(machine, name).split()[0] == row.amount.numeral
+            len(row.amount.numeral) > MAX_CHANCE_LENGTH
+            and format_as_printed(machine, name).split()[0] == row.amount.numeral
         )
         if alike and name != row.inputs.get("quantity"):
             yield f"{row.amount.numeral}, as that of {name}", row.amount.value
-    parts = [("", exact), *((term, _evaluate_rule(row, forms.read(term), numbers).middle) for term in terms)]
+    parts = [("", exact), *((term, _evaluate_rule(row, forms.parse_form(term), numbers).middle) for term in terms)]
     for share, (term, value) in product(SIMPLE_FACTORS, parts):
         yield f"that with {share} times {term}" if term else f"{share} times that", exact + (share - 1) * value
 
@@ -102,7 +103,9 @@ def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") ->
     for machine in row.machines():
         texts |= row.table("by_machine").get(machine.name, {})
         numbers |= {
-            name: row.read_amount(as_printed(machine, name), "machines") for name in machine.quantities if name in names
+            name: row.read_amount(format_as_printed(machine, name), "machines")
+            for name in machine.quantities
+            if name in names
         }
     numbers |= row.amounts(texts, "inputs")
     if lacking := sorted(names - {*numbers, unknown}):
@@ -110,13 +113,13 @@ def collect_inputs(row: PrintedRow, names: frozenset[str], unknown: str = "") ->
     return {name: numbers[name] for name in sorted(names - {unknown})}
 
 
-def as_printed(machine: Machine, name: str) -> str:
+def format_as_printed(machine: Machine, name: str) -> str:
     """Return a quantity of a machine with its unit as written in its file; a derived one in base units."""
     quantity, unit = machine.quantities[name], QUANTITIES[name].unit.removeprefix("1")
     if quantity.formula is not None:
         return f"{float(quantity.value)!r} {unit}"
     printed_unit = quantity.as_written.partition(" of ")[0].partition(" ")[2]
-    return quantity.as_written if parsed_unit(printed_unit or unit) else f"{quantity.as_written} {unit}"
+    return quantity.as_written if parse_printed_unit(printed_unit or unit) else f"{quantity.as_written} {unit}"
 
 
 def expand_column(row: PrintedRow) -> Iterator[PrintedRow]:
@@ -130,7 +133,7 @@ def expand_column(row: PrintedRow) -> Iterator[PrintedRow]:
             values = {**row.inputs, "machines": f"{machine.collection}/{machine.name}".lstrip("/")}
             yield replace(
                 row,
-                printed=as_printed(machine, quantity),
+                printed=format_as_printed(machine, quantity),
                 inputs=values,
                 subject=f"{quantity}, {machine.title}",
             )
@@ -149,7 +152,7 @@ def _evaluate_rule(row: PrintedRow, rule: s.Expr, known: Mapping[str, Interval |
 def check_units(row: PrintedRow) -> RowVerdict:
     """Compare a printed unit with the dimension of a formula."""
     rule = row.formula("rule")
-    unit = parsed_unit(row.printed)
+    unit = parse_printed_unit(row.printed)
     if unit is None:
         raise row.make_error(rules.ROW_FORMULA, f"`{row.printed}` is not a unit", "printed")
     needed = _find_dimension(row, rule, {name: parse_dimension(text) for name, text in row.table("units").items()})
@@ -180,7 +183,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
     }
 
     def gap_at(at: Fraction) -> Fraction | None:
-        difference = forms.value_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
+        difference = forms.evaluate_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
         return None if difference is None else difference.middle
 
     (low, high), equation = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
@@ -212,7 +215,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
     derived, steps = printed.format_like(low), (equation, f"they meet at {over} = {format_short(low)}")
     needed = row.read_amount(row.listed("between")[0], "between").dimension
     if printed.dimension != needed:
-        return _in_another_unit(row, low, needed, over, steps)
+        return _make_unit_verdict(row, low, needed, over, steps)
     if printed.shows(low):
         return RowVerdict(row, EQUAL, derived, "", steps)
     relation = s.Binary("==", left, right, span=left.span)
@@ -220,7 +223,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
     return RowVerdict(row, DIFFERS, derived, f"the curves meet at {over} = {derived}", steps, witness=witness)
 
 
-def _in_another_unit(
+def _make_unit_verdict(
     row: PrintedRow, exact: Fraction, needed: Dimension, about: str, steps: tuple[str, ...]
 ) -> RowVerdict:
     """Return the verdict on a number that is printed in a unit of another dimension."""

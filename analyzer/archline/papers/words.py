@@ -17,7 +17,7 @@ from archline.energy.formulas import names_in
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval
 from archline.expr.text import format_expression, format_fact
-from archline.expr.tree import defined_sizes, names, substitute_names
+from archline.expr.tree import iterate_defined_sizes, names, substitute_names
 from archline.expr.values import evaluate
 from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
@@ -29,7 +29,7 @@ from archline.papers.findings import (
     DIFFERS,
     EQUAL,
     INEQUALITIES,
-    SIGNS,
+    RELATION_SIGNS,
     UNDECIDED,
     RowVerdict,
     SeparatingPoint,
@@ -39,8 +39,8 @@ from archline.papers.findings import (
 from archline.papers.rows import PrintedRow
 from archline.records import replace
 
-ORDERS = ("Theta", "O", "Omega")
-SEARCH_TRIES = 400
+GROWTH_RELATIONS = ("Theta", "O", "Omega")
+SEARCH_SAMPLES = 400
 MAX_SHOWN_SIZE = 2**40
 """The largest size that is useful to a reader."""
 MAX_NAMED_CASES, MAX_CHARACTERS = 4, 100
@@ -70,7 +70,7 @@ def _find_cases(row: PrintedRow) -> list[Case]:
 
 def _require_relation(row: PrintedRow) -> s.Binary:
     relation = row.relation
-    if isinstance(relation, s.Binary) and relation.op in SIGNS:
+    if isinstance(relation, s.Binary) and relation.op in RELATION_SIGNS:
         return relation
     raise row.make_error(rules.ROW_FORM, "a claim must be a relation `LEFT <= RIGHT`", "printed")
 
@@ -159,10 +159,10 @@ def _list_cases(cases: Sequence[str], holding: int) -> str:
 
 def _sample_points(names: frozenset[str], row: PrintedRow, facts: list[s.Binary]) -> Iterator[Mapping[str, Fraction]]:
     """Yield the paper's own numbers and random points, at which a name that a fact bounds is near its bound."""
-    for position, point in enumerate(forms.sample_points(names, row.numbers, tries=SEARCH_TRIES)):
+    for position, point in enumerate(forms.sample_points(names, row.numbers, tries=SEARCH_SAMPLES)):
         moved = dict(point)
         for index, fact in enumerate(facts):
-            bound = forms.value_at(fact.right, moved) if isinstance(fact.left, s.Name) and position else None
+            bound = forms.evaluate_at(fact.right, moved) if isinstance(fact.left, s.Name) and position else None
             if bound is not None and isinstance(fact.left, s.Name):
                 share = Fraction(1 + (position * 7 + index * 3) % 10, 11)
                 moved[fact.left.id] = bound.middle * {"<": share, ">": 1 / share, "=": Fraction(1)}[fact.op[0]]
@@ -179,7 +179,7 @@ def _find_proof(relation: s.Binary, facts: list[s.Binary]) -> str | None:
         # A strict relation is tested at the ends of the facts too: a bounded name may equal its bound.
         strict = relation.op in ("<", ">") and any(fact.op[1:] for fact in chosen)
         signs = [_find_sign_under(relation, chosen, ends) for ends in (False, True)[: 1 + strict]]
-        if all(sign in SIGNS[relation.op] for sign in signs):
+        if all(sign in RELATION_SIGNS[relation.op] for sign in signs):
             substitution = f" with {', '.join(map(format_fact, chosen))} put in" if chosen else ""
             sign_text = {1: "positive", -1: "negative", None: "0"}.get(signs[0], "0")
             or_zero = (
@@ -201,10 +201,10 @@ def _find_sign_under(relation: s.Binary, chosen: Sequence[s.Binary], ends: bool)
     # The last first: a fact may use a name that an earlier one bounds. In the syntax, as a max may be a side.
     for index, fact in reversed(list(enumerate(chosen))):
         more = "" if ends and fact.op[1:] else {"<": f"/(1 + t{index})", ">": f"*(1 + t{index})", "=": ""}[fact.op[0]]
-        moved = {format_expression(fact.left): forms.read(f"({format_expression(fact.right)}){more}")}
+        moved = {format_expression(fact.left): forms.parse_form(f"({format_expression(fact.right)}){more}")}
         sides = [substitute_names(side, moved) for side in sides]
     left, right = map(forms.build_form, sides)
-    return 0 if forms.is_zero(left - right) else _find_sign_by_powers(left, right) or forms.sign(left - right)
+    return 0 if forms.is_zero(left - right) else _find_sign_by_powers(left, right) or forms.find_sign(left - right)
 
 
 def _find_sign_by_powers(left: Any, right: Any) -> int | None:
@@ -235,8 +235,8 @@ def check_growth(row: PrintedRow) -> RowVerdict:
     import archline
 
     relation, where, printed = row.text("relation", "Theta"), row.text("where", ""), format_expression(row.expr)
-    if relation not in ORDERS:
-        raise row.make_error(rules.ROW_FORM, f"`{relation}` is not one of {', '.join(ORDERS)}", "relation")
+    if relation not in GROWTH_RELATIONS:
+        raise row.make_error(rules.ROW_FORM, f"`{relation}` is not one of {', '.join(GROWTH_RELATIONS)}", "relation")
     cost = row.text("cost")
     text = f"use {row.text('use')}\nclaim {cost} is {relation}({printed}){f' where {where}' if where else ''}\n"
     try:
@@ -274,10 +274,10 @@ def check_growth(row: PrintedRow) -> RowVerdict:
 def _drop_definitions(where: str, *sides: str) -> str:
     """Replace each fact `NAME == FORM` by `FORM >= 1`, where only that fact uses the name."""
     facts = parse_facts(where, "where") if where else []
-    used = Counter(name for expr in (*facts, *map(forms.read, sides)) for name in names(expr))
+    used = Counter(name for expr in (*facts, *map(forms.parse_form, sides)) for name in names(expr))
     remaining = []
     for fact in facts:
-        defined = [form for name, form in defined_sizes([fact]) if used[name] == 1 and name not in names(form)]
+        defined = [form for name, form in iterate_defined_sizes([fact]) if used[name] == 1 and name not in names(form)]
         if not defined:
             remaining.append(fact)
         elif not _is_at_least_one(defined[0]):
@@ -312,11 +312,11 @@ def _find_separating_point(printed: s.Expr, order: str, where: str, relation: st
     for sample in (sample for family in families for sample in family.get("samples", ())):
         # Large numbers are written as powers, 2^32.
         try:
-            values = {name: evaluate(forms.read(text), {}) for name, text in sample["at"].items()}
+            values = {name: evaluate(forms.parse_form(text), {}) for name, text in sample["at"].items()}
         except EvaluationError:  # They are too large to be written out.
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
-        witness = SeparatingPoint(printed, forms.read(order), at)
+        witness = SeparatingPoint(printed, forms.parse_form(order), at)
         if witness.holds() and (last is None or max(at.values()) <= MAX_SHOWN_SIZE):
             last = witness
     return last

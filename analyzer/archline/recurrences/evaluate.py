@@ -7,7 +7,7 @@ from fractions import Fraction
 from math import inf
 from typing import NamedTuple
 
-from archline.algebra.atoms import Applied
+from archline.algebra.atoms import AppliedFunction
 from archline.algebra.evaluate.compiled import Apply, Compiler, Compute, Environment
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
@@ -15,23 +15,23 @@ from archline.expr.intervals import EvaluationError, Number, Point
 from archline.records import record
 from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
-Place = tuple[str, tuple[Number, ...]]
+NumericCall = tuple[str, tuple[Number, ...]]
 """A call with numbers: the name of the function, and the values of its parameters."""
 
 
-class OpenPlace(NamedTuple):
+class PendingCall(NamedTuple):
     """A call being evaluated: its value is rest + sum of factor*call (`linear`); `nested` calls are inside the rest."""
 
     rest: Compute
     environment: Environment
-    linear: Sequence[tuple[Number, Place]]
-    nested: tuple[Place, ...]
+    linear: Sequence[tuple[Number, NumericCall]]
+    nested: tuple[NumericCall, ...]
 
-    def missing(self, known: Mapping[Place, Number]) -> list[Place]:
+    def missing(self, known: Mapping[NumericCall, Number]) -> list[NumericCall]:
         """Return the calls whose values are needed and not in `known`."""
         return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
-    def value(self, known: Mapping[Place, Number]) -> Number:
+    def value(self, known: Mapping[NumericCall, Number]) -> Number:
         """Return the value; `known` must have the values of all needed calls."""
         total = self.rest(self.environment)
         for factor, place in self.linear:
@@ -39,11 +39,11 @@ class OpenPlace(NamedTuple):
         return total
 
 
-_Call = tuple[str, tuple[Compute, ...]]
+_CompiledCall = tuple[str, tuple[Compute, ...]]
 """The name of the function that is called, and its compiled arguments."""
 
 
-def _evaluate_place(call: _Call, environment: Environment) -> Place:
+def _evaluate_arguments(call: _CompiledCall, environment: Environment) -> NumericCall:
     return call[0], tuple([compute(environment) for compute in call[1]])
 
 
@@ -51,14 +51,14 @@ DecisionTest = Callable[[Environment], bool]
 
 
 @record
-class _Case:
+class _CompiledCase:
     """A compiled equation: its decisions (number, test, outcome), and the parts of its value as in OpenPlace."""
 
     equation: Equation
     decisions: tuple[tuple[int, DecisionTest, bool], ...]
     rest: Compute
-    linear: tuple[tuple[Compute, _Call], ...]
-    nested: tuple[_Call, ...]
+    linear: tuple[tuple[Compute, _CompiledCall], ...]
+    nested: tuple[_CompiledCall, ...]
 
 
 class FunctionCases:
@@ -72,44 +72,46 @@ class FunctionCases:
         self._least = [function.least.get(name, -inf) for name in function.parameters]
         self._blank = self._compiler.environment(())[len(self._least) :]
 
-    def _compile_case(self, equation: Equation) -> _Case:
+    def _compile_case(self, equation: Equation) -> _CompiledCase:
         rest, factors = split_by_call(equation.value)
         linear = tuple((self._compiler.of(factor), self._compile_call(call)) for call, factor in factors.items())
         nested = tuple(map(self._compile_call, find_calls(rest)))
-        return _Case(equation, tuple(self._iterate_decisions(equation)), self._compiler.of(rest), linear, nested)
+        return _CompiledCase(
+            equation, tuple(self._compile_decisions(equation)), self._compiler.of(rest), linear, nested
+        )
 
-    def _iterate_decisions(self, equation: Equation) -> Iterable[tuple[int, DecisionTest, bool]]:
+    def _compile_decisions(self, equation: Equation) -> Iterable[tuple[int, DecisionTest, bool]]:
         for decision in equation.decisions:
             number = self._decisions.setdefault((decision.branch, decision.indicator), len(self._decisions))
             yield number, self._compiler.holds(decision.indicator), decision.taken
 
-    def _compile_call(self, call: Applied) -> _Call:
+    def _compile_call(self, call: AppliedFunction) -> _CompiledCall:
         return call.function, tuple(map(self._compiler.of, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """Return the equation that applies and the values of sizes, quotients, exponents. Raises EvaluationError."""
-        point = compute_coordinates(self.function, arguments)
+        point = evaluate_symbols(self.function, arguments)
         return self._find_case(self._compiler.environment(tuple(point.values()))).equation, point
 
-    def frame(self, arguments: tuple[Number, ...], valid: Callable[[Place], bool]) -> OpenPlace:
+    def frame(self, arguments: tuple[Number, ...], valid: Callable[[NumericCall], bool]) -> PendingCall:
         """Return the value in terms of calls; calls inside a max must be `valid`. Raises EvaluationError."""
-        if self._has_plain_sizes(arguments):
+        if self._are_allowed_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:
-            environment = self._compiler.environment(tuple(compute_coordinates(self.function, arguments).values()))
+            environment = self._compiler.environment(tuple(evaluate_symbols(self.function, arguments).values()))
         case = self._find_case(environment)
         # A call whose factor is 0 is under a guard that fails: its arguments may be invalid sizes.
         linear = tuple(
             [
-                (factor, _evaluate_place(call, environment))
+                (factor, _evaluate_arguments(call, environment))
                 for compute, call in case.linear
                 if (factor := compute(environment))
             ]
         )
-        nested = tuple([place for call in case.nested if valid(place := _evaluate_place(call, environment))])
-        return OpenPlace(case.rest, environment, linear, nested)
+        nested = tuple([place for call in case.nested if valid(place := _evaluate_arguments(call, environment))])
+        return PendingCall(case.rest, environment, linear, nested)
 
-    def _has_plain_sizes(self, arguments: tuple[Number, ...]) -> bool:
+    def _are_allowed_sizes(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are allowed sizes, and need no quotients or exponents to be computed."""
         if self.function.facts.quotients:
             return False
@@ -120,14 +122,14 @@ class FunctionCases:
 
     def is_valid(self, arguments: tuple[Number, ...]) -> bool:
         """Test whether the arguments are valid sizes: a call in a max may be under a guard that fails."""
-        if not self._has_plain_sizes(arguments):
+        if not self._are_allowed_sizes(arguments):
             try:
-                compute_coordinates(self.function, arguments)
+                evaluate_symbols(self.function, arguments)
             except EvaluationError:
                 return False
         return True
 
-    def _find_case(self, environment: Environment) -> _Case:
+    def _find_case(self, environment: Environment) -> _CompiledCase:
         """Return the first case whose decisions all have the outcomes of the case; each decision is evaluated once."""
         outcomes: dict[int, bool] = {}
         for case in self._cases:
@@ -141,7 +143,7 @@ class FunctionCases:
         raise EvaluationError("no case of the recurrence applies at these sizes")
 
 
-def compute_coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
+def evaluate_symbols(function: SizeFunction, arguments: tuple[Number, ...]) -> dict[str, int | Fraction]:
     """Return the values of sizes, quotients and exponents by name. Raises EvaluationError for arguments not allowed."""
     point: dict[str, int | Fraction] = {}
     for name, value in zip(function.parameters, arguments, strict=True):
@@ -153,7 +155,7 @@ def compute_coordinates(function: SizeFunction, arguments: tuple[Number, ...]) -
     return point
 
 
-MAX_CALLS = 200_000
+MAX_EVALUATED_CALLS = 200_000
 
 
 class ValueTable:
@@ -162,20 +164,20 @@ class ValueTable:
     def __init__(self, functions: Mapping[str, SizeFunction]) -> None:
         self._functions = dict(functions)
         self._cases: dict[str, FunctionCases] = {}
-        self._known: dict[Place, Number] = {}
+        self._known: dict[NumericCall, Number] = {}
 
     def learn(self, functions: Mapping[str, SizeFunction]) -> None:
         """Add functions, or replace those of the same names."""
         self._functions |= functions
 
-    def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_CALLS) -> Fraction:
+    def at(self, name: str, sizes: Mapping[str, int], most: int = MAX_EVALUATED_CALLS) -> Fraction:
         """Return the value of a function. Raises EvaluationError if it has none or needs more than `most` steps."""
         parameters = self._functions[name].parameters
         if not sizes.keys() >= {*parameters}:
             raise EvaluationError("a size has no value")
         outermost = name, tuple(sizes[parameter] for parameter in parameters)
-        pending: list[tuple[Place, OpenPlace | None]] = [(outermost, None)]
-        open_: set[Place] = set()
+        pending: list[tuple[NumericCall, PendingCall | None]] = [(outermost, None)]
+        open_: set[NumericCall] = set()
         values, steps = self._known, 0
         while pending:
             place, frame = pending.pop()
@@ -202,10 +204,10 @@ class ValueTable:
 
     def _find_cases(self, name: str) -> FunctionCases:
         if name not in self._cases:
-            self._cases[name] = FunctionCases(self._functions[name], self._find_call_value)
+            self._cases[name] = FunctionCases(self._functions[name], self._look_up_call)
         return self._cases[name]
 
-    def _find_call_value(self, name: str, arguments: tuple[Number, ...]) -> Number:
+    def _look_up_call(self, name: str, arguments: tuple[Number, ...]) -> Number:
         value = self._known.get((name, arguments))
         if value is None:
             raise EvaluationError(f"`{name}` has no value at the sizes of a call")
@@ -216,7 +218,7 @@ MAX_CACHED_POINTS = 5_000
 """The maximum number of points whose values are cached."""
 
 
-class _Compiled(dict[Poly, Compute]):
+class _CompiledExpressions(dict[Poly, Compute]):
     """Compiled expressions in the symbols of one compiler, compiled when first requested."""
 
     def __init__(self, compiler: Compiler) -> None:
@@ -228,10 +230,10 @@ class _Compiled(dict[Poly, Compute]):
         return compiled
 
 
-class _Place:
+class _PointValues:
     """A point, and the cached values of expressions there."""
 
-    def __init__(self, compiled: _Compiled, environment: Environment) -> None:
+    def __init__(self, compiled: _CompiledExpressions, environment: Environment) -> None:
         self.compiled, self._environment = compiled, environment
         self._numbers: dict[Compute, Number] = {}
 
@@ -248,38 +250,38 @@ class PointTable:
     """A cache of the values of expressions at points."""
 
     def __init__(self) -> None:
-        self._compilers: dict[tuple[str, ...], _Compiled] = {}
-        self._places: dict[tuple[tuple[str, int | Fraction], ...], _Place] = {}
-        self._seen: dict[int, tuple[Point, _Place]] = {}
+        self._compilers: dict[tuple[str, ...], _CompiledExpressions] = {}
+        self._places: dict[tuple[tuple[str, int | Fraction], ...], _PointValues] = {}
+        self._seen: dict[int, tuple[Point, _PointValues]] = {}
 
     def number(self, value: Poly, point: Point) -> Number:
         """Return the value of an expression at a point, a Python integer if it is an integer."""
-        place = self._find_place(point)
+        place = self._find_point_values(point)
         return place.numbers([place.compiled[value]])[0]
 
     def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
         """Return the values of expressions at points: a row for each point."""
-        values, places = list(values), list(map(self._find_place, points))
+        values, places = list(values), list(map(self._find_point_values, points))
         # Most points have the same symbols, and so the same compiled expressions.
         compiled_by_id = {id(place.compiled): place.compiled for place in places}
         computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
         return [place.numbers(computes[id(place.compiled)]) for place in places]
 
-    def _find_place(self, point: Point) -> _Place:
+    def _find_point_values(self, point: Point) -> _PointValues:
         # The same few points are requested often; as they are cached, no other point can have the address of one.
         cached = self._seen.get(id(point))
         if cached is None:
             if len(self._seen) >= MAX_CACHED_POINTS:
                 self._seen.clear()
                 self._places.clear()
-            cached = self._seen[id(point)] = point, self._build_place(tuple(point.items()))
+            cached = self._seen[id(point)] = point, self._build_point_values(tuple(point.items()))
         return cached[1]
 
-    def _build_place(self, point: tuple[tuple[str, int | Fraction], ...]) -> _Place:
+    def _build_point_values(self, point: tuple[tuple[str, int | Fraction], ...]) -> _PointValues:
         if point not in self._places:
             names = tuple([name for name, _ in point])
             if names not in self._compilers:
-                self._compilers[names] = _Compiled(Compiler(names))
+                self._compilers[names] = _CompiledExpressions(Compiler(names))
             compiled = self._compilers[names]
-            self._places[point] = _Place(compiled, compiled.compiler.environment([number for _, number in point]))
+            self._places[point] = _PointValues(compiled, compiled.compiler.environment([number for _, number in point]))
         return self._places[point]

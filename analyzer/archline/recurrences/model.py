@@ -93,14 +93,14 @@ class SizeFunction:
         """
         shared = []
         for power in self.facts.powers if not self.sizes else ():
-            exponents = (a.exponent_of_two(arguments[power.name]) for _, arguments in self.own_calls)
+            exponents = (a.find_exponent_of_two(arguments[power.name]) for _, arguments in self.own_calls)
             if any(isinstance(atom, a.Floor) for part in exponents if part is not None for atom in part.atoms()):
                 shared.append(power.exponent)
         return tuple(shared)
 
 
 @record(eq=False)
-class System:
+class RecurrenceSystem:
     """The functions of one metric by name. `exact`: they are the metric itself, not its lower and upper bounds."""
 
     metric: str
@@ -125,22 +125,22 @@ class IntegerRecurrence:
     more: Poly = ZERO
 
 
-def find_calls(value: Poly) -> tuple[a.Applied, ...]:
+def find_calls(value: Poly) -> tuple[a.AppliedFunction, ...]:
     """Return the recursive calls in an expression, each once, including those inside a max."""
-    applied: dict[a.Applied, None] = {}
+    applied: dict[a.AppliedFunction, None] = {}
     for atom in value.atoms():
-        if isinstance(atom, a.Applied):
+        if isinstance(atom, a.AppliedFunction):
             applied[atom] = None
         for part in atom.parts:
             applied |= dict.fromkeys(find_calls(part))
     return tuple(applied)
 
 
-def replace_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Poly:
+def replace_calls(value: Poly, change: Callable[[a.AppliedFunction], Poly | None]) -> Poly:
     """Replace the calls of a value, including those inside a max; `change` returns None for calls to keep."""
 
     def change_atom(atom: Atom) -> Poly | None:
-        if isinstance(atom, a.Applied):
+        if isinstance(atom, a.AppliedFunction):
             return change(atom)
         if not any(map(find_calls, atom.parts)):
             return None
@@ -149,19 +149,19 @@ def replace_calls(value: Poly, change: Callable[[a.Applied], Poly | None]) -> Po
     return value.map_atoms(change_atom)
 
 
-def split_by_call(value: Poly) -> tuple[Poly, dict[a.Applied, Poly]]:
+def split_by_call(value: Poly) -> tuple[Poly, dict[a.AppliedFunction, Poly]]:
     """Return the value without its calls, and the factor of each call; calls inside a max stay there.
 
     Raises TooComplexError if calls are multiplied with each other.
     """
     rest: dict[Monomial, fmpq] = {}
-    factors: dict[a.Applied, Poly] = {}
+    factors: dict[a.AppliedFunction, Poly] = {}
     for monomial, coefficient in value.terms.items():
-        applied = [pair for pair in monomial if isinstance(pair[0], a.Applied)]
+        applied = [pair for pair in monomial if isinstance(pair[0], a.AppliedFunction)]
         match applied:
             case []:
                 rest[monomial] = coefficient
-            case [(a.Applied() as atom, 1)]:
+            case [(a.AppliedFunction() as atom, 1)]:
                 factor = tuple(pair for pair in monomial if pair not in applied)
                 factors[atom] = factors.get(atom, ZERO) + Poly({factor: coefficient})
             case _:
@@ -223,7 +223,7 @@ Relation = Literal["=", ">=", "<="]
 
 
 @record(eq=False)
-class Range:
+class ValueRange:
     """The range of a size, or of an integer that only the data determines: its lower and upper bounds."""
 
     value: Poly
@@ -232,7 +232,7 @@ class Range:
 
 
 @record(eq=False)
-class Case:
+class RecurrenceCase:
     """A case of a recurrence: the function's value, or bounds of it, in terms of itself at the sizes of calls.
 
     The first case that holds applies; `when` is its condition, empty if it always holds. `data` are the ranges of the
@@ -243,7 +243,7 @@ class Case:
     lower: Poly
     upper: Poly
     recursive: bool
-    data: tuple[Range, ...]
+    data: tuple[ValueRange, ...]
 
 
 @record(eq=False)
@@ -258,7 +258,7 @@ class InductionCase:
     relation: Relation
     calls: Poly
     written: Poly | None
-    sizes: tuple[tuple[Range, ...], ...]
+    sizes: tuple[tuple[ValueRange, ...], ...]
 
 
 @record(eq=False)
@@ -286,7 +286,7 @@ class Recurrence:
 
     letter: str
     parameters: tuple[str, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[RecurrenceCase, ...]
     others: dict[str, str]
     claims: tuple[ProvedClaim, ...]
     meanings: Mapping[str, Poly] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from archline.lazy_modules import load_on_use
 load_on_use(__name__)
 
 
-def formats(kind: str) -> tuple[str, ...]:
+def list_formats(kind: str) -> tuple[str, ...]:
     """Return the names of the modules in the folder `kind`, sorted: each is a format, and has a function `render`."""
     folder = Path(__file__).parent / kind
     return tuple(sorted(path.stem for path in folder.glob("*.py") if path.stem != "__init__"))

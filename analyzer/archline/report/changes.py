@@ -14,13 +14,13 @@ from archline.changes.results import CostChange, VersionDifferences
 from archline.language.diagnostics import format_count
 from archline.records import replace
 from archline.report import json
-from archline.report.checks.github import command
-from archline.report.documents import CodeText, pipes_row
-from archline.report.findings import ERROR, CheckFinding, of_diagnostic
-from archline.report.layout import GAP, indented, table, wrap
-from archline.report.view import SourcePlace, relative
+from archline.report.checks.github import format_command
+from archline.report.documents import CodeText, format_markdown_row
+from archline.report.findings import ERROR, CheckFinding, convert_diagnostic
+from archline.report.layout import COLUMN_GAP, align_table, indent_lines, wrap
+from archline.report.view import SourcePlace, make_path_relative
 
-LONGEST, BEFORE = 60, 20
+MAX_EXPRESSION_WIDTH, CONTEXT_WIDTH = 60, 20
 """The maximum width of an expression in a table, and of its text before a difference; JSON has it in full."""
 _UPPER_SEPARATOR = ", at most "
 """The text between the bounds of a cost; if the lower bound is unchanged, only the upper one is shown."""
@@ -53,12 +53,12 @@ _VERDICT_WORDS = {
 """The words of each verdict, for one cost and for several."""
 
 
-def verdict(differences: VersionDifferences) -> str:
+def format_verdict(differences: VersionDifferences) -> str:
     """Return the answer in one line: `2 costs grew, 1 became unknown, 143 are the same`."""
     counts = dict(differences.summary)
     counts[r.EQUAL] = counts.get(r.EQUAL, 0) + counts.pop(r.OTHER_FORM, 0)
     keys = {(change.algorithm, change.metric, change.verdict, change.tolerance) for change in differences.changes}
-    whole = r.verdicts_of_costs(differences.changes)
+    whole = r.find_cost_verdicts(differences.changes)
     within = [key for key in keys if key[3] is not None and (*key[:3], None) not in keys and whole[key[:2]] == key[2]]
     tolerated = Counter(name for _, _, name, _ in within)
     tolerance = f" within the tolerance of {within[0][3]}" if within else ""
@@ -78,13 +78,13 @@ def verdict(differences: VersionDifferences) -> str:
     return ", ".join(parts) or ("nothing is compared" if differences.problems else "there is nothing to compare")
 
 
-def refused_lines(differences: VersionDifferences) -> list[str]:
+def list_uncompared_files(differences: VersionDifferences) -> list[str]:
     """Return a line with the files that are left out; empty if all are compared."""
-    files = sorted({of_diagnostic(problem).path for problem in differences.problems})
+    files = sorted({convert_diagnostic(problem).path for problem in differences.problems})
     return [f"{format_count(len(files), 'file')} cannot be compared: {', '.join(files)}"] if files else []
 
 
-def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
+def make_change_row(change: CostChange, longest: int = MAX_EXPRESSION_WIDTH) -> list[str]:
     """Return the cells of a change: algorithm, metric, verdict, cost before and after, and further facts."""
     extent = "" if change.extent == r.AT_SHOWN_SIZES else change.extent
     outcome = " ".join(filter(None, (change.verdict, extent, change.when and f"where {change.when}")))
@@ -113,85 +113,97 @@ def table_cells(change: CostChange, longest: int = LONGEST) -> list[str]:
 def _shorten_forms(old: str, new: str, longest: int) -> Iterator[str]:
     """Yield `old` and `new`, cut to about `longest` characters around the first difference."""
     shared = next((at for at, pair in enumerate(zip_longest(old, new)) if pair[0] != pair[1]), 0)
-    near = max(old.rfind(" ", 0, shared - BEFORE) + 1, shared - 2 * BEFORE)
-    start = near if shared > longest - BEFORE else 0
+    near = max(old.rfind(" ", 0, shared - CONTEXT_WIDTH) + 1, shared - 2 * CONTEXT_WIDTH)
+    start = near if shared > longest - CONTEXT_WIDTH else 0
     for expression in (old, new):
         first, *rest = wrap(expression[start:], longest)
         yield expression if len(expression) <= longest else ("... " if start else "") + first + (" ..." if rest else "")
 
 
-LINES = 2
+MAX_EXPRESSION_LINES = 2
 """The maximum number of lines of an expression; JSON has it in full."""
-INDENT, TO = 8, " -> "
+INDENT, ARROW = 8, " -> "
 
 
 def as_text(differences: VersionDifferences, width: int) -> str:
     """Return the verdict, the files left out, the renames, and the changes."""
-    lines, groups = [*wrap(verdict(differences), width), *refused_lines(differences)], dict[str, list[CostChange]]()
+    lines, groups = (
+        [*wrap(format_verdict(differences), width), *list_uncompared_files(differences)],
+        dict[str, list[CostChange]](),
+    )
     lines += ["", *(f"{old} -> {new}" for old, new in differences.renames)] if differences.renames else []
     for change in differences.shown:
         groups.setdefault(change.algorithm, []).append(change)
     for algorithm, changes in groups.items():
-        lines += ["", algorithm, *indented(list(_list_changes(changes, width - 2)))]
+        lines += ["", algorithm, *indent_lines(list(_list_change_lines(changes, width - 2)))]
     return "\n".join(lines) + "\n"
 
 
-def _list_changes(changes: Sequence[CostChange], width: int) -> Iterator[str]:
+def _list_change_lines(changes: Sequence[CostChange], width: int) -> Iterator[str]:
     """Yield the changes of an algorithm: in a table, or with its condition and formulas below each outcome."""
-    whole = [cells[1:] for cells in map(table_cells, changes)]
-    rows = [[metric, outcome, TO.join(filter(None, (old, new))), more] for metric, outcome, old, new, more in whole]
-    if sum(max(map(len, column)) + GAP for column in zip(*rows, strict=True)) - GAP <= width:
-        yield from table(rows, width)
+    whole = [cells[1:] for cells in map(make_change_row, changes)]
+    rows = [[metric, outcome, ARROW.join(filter(None, (old, new))), more] for metric, outcome, old, new, more in whole]
+    if sum(max(map(len, column)) + COLUMN_GAP for column in zip(*rows, strict=True)) - COLUMN_GAP <= width:
+        yield from align_table(rows, width)
         return
     indent = max(INDENT, *(len(change.metric) + 1 for change in changes))
     room = width - indent
     for change in changes:
-        _, metric, outcome, old, new, more = table_cells(replace(change, when=None), LINES * (room - len(TO)))
-        both = [f"{old}{TO}{new}"] if len(old + TO + new) <= room else [old, f"{TO[1:]}{new}"]
+        _, metric, outcome, old, new, more = make_change_row(
+            replace(change, when=None), MAX_EXPRESSION_LINES * (room - len(ARROW))
+        )
+        both = [f"{old}{ARROW}{new}"] if len(old + ARROW + new) <= room else [old, f"{ARROW[1:]}{new}"]
         alone = [] if old and new else [old or new] * bool(old or new)
         texts = [": ".join(filter(None, (" ".join([outcome, *alone]), more)))]
         texts += [f"where {change.when}"] * bool(change.when) + (both if old and new else [])
         first, *rest = (line for text in texts for line in wrap(text, room))
         yield f"{metric:{indent - 1}} {first}"
-        yield from indented(rest, indent)
+        yield from indent_lines(rest, indent)
 
 
-MOST_LETTERS = 60_000
+MAX_COMMENT_LENGTH = 60_000
 """The maximum length of the Markdown in characters: a comment on GitHub may have 65,536."""
-HEADS = ("algorithm", "cost", "change", "before", "after", "")
-HEADER = "| algorithm | cost | change | before | after | |\n|---|---|---|---|---|---|"
-CODE = ("algorithm", "before", "after")
+COLUMN_HEADS = ("algorithm", "cost", "change", "before", "after", "")
+MARKDOWN_HEADER = "| algorithm | cost | change | before | after | |\n|---|---|---|---|---|---|"
+CODE_COLUMNS = ("algorithm", "before", "after")
 """The columns of algorithms and expressions."""
 
 
 def as_markdown(differences: VersionDifferences, width: int) -> str:
     """Return the verdict, the files left out, the table and the renames."""
-    rows = [f"{pipes_row(map(_format_cell, HEADS, table_cells(change)))}\n" for change in differences.shown]
+    rows = [
+        f"{format_markdown_row(map(_format_cell, COLUMN_HEADS, make_change_row(change)))}\n"
+        for change in differences.shown
+    ]
     names = [f"- `{old}` -> `{new}`\n" for old, new in differences.renames]
-    rows[:1] = [f"\n{HEADER}\n{row}" for row in rows[:1]]
+    rows[:1] = [f"\n{MARKDOWN_HEADER}\n{row}" for row in rows[:1]]
     names[:1] = [f"\n{name}" for name in names[:1]]
-    whole = f"**{verdict(differences)}**\n" if rows else f"{verdict(differences)}\n"
-    whole += "".join(f"\n{line}\n" for line in refused_lines(differences))[: MOST_LETTERS // 2]
+    whole = f"**{format_verdict(differences)}**\n" if rows else f"{format_verdict(differences)}\n"
+    whole += "".join(f"\n{line}\n" for line in list_uncompared_files(differences))[: MAX_COMMENT_LENGTH // 2]
     for number, row in enumerate([*rows, *names]):
-        if len(whole) + len(row) > MOST_LETTERS - 100:
+        if len(whole) + len(row) > MAX_COMMENT_LENGTH - 100:
             return f"{whole}\nand {len(rows) + len(names) - number} more, which `archline diff` prints\n"
         whole += row
     return whole
 
 
 def _format_cell(column: str, cell: str) -> str:
-    return CodeText(cell) if column in CODE else cell
+    return CodeText(cell) if column in CODE_COLUMNS else cell
 
 
 def as_github(differences: VersionDifferences, width: int) -> str:
     """Return the commands, then the verdict and the files left out."""
-    findings = [*map(of_diagnostic, differences.problems), *map(_make_finding, differences.findings)]
-    lines = [*(command(finding, Path.cwd()) for finding in findings), verdict(differences), *refused_lines(differences)]
+    findings = [*map(convert_diagnostic, differences.problems), *map(_make_finding, differences.findings)]
+    lines = [
+        *(format_command(finding, Path.cwd()) for finding in findings),
+        format_verdict(differences),
+        *list_uncompared_files(differences),
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 
 def _make_finding(change: CostChange) -> CheckFinding:
-    algorithm, metric, outcome, old, new, more = table_cells(change)
+    algorithm, metric, outcome, old, new, more = make_change_row(change)
     message = "\n".join(filter(None, (f"{algorithm}: {metric} {outcome}", f"{old} -> {new}", more)))
     rule = change.rule
     return CheckFinding(
@@ -199,19 +211,19 @@ def _make_finding(change: CostChange) -> CheckFinding:
         ERROR,
         rule.title,
         message,
-        SourcePlace(relative(change.file), change.line),
+        SourcePlace(make_path_relative(change.file), change.line),
         key=f"{algorithm} {metric}",
     )
 
 
 def as_json(differences: VersionDifferences, width: int) -> str:
     """Return the changes as a JSON document."""
-    return json.render(document(differences))
+    return json.render(make_json_document(differences))
 
 
-def document(differences: VersionDifferences) -> dict[str, Any]:
+def make_json_document(differences: VersionDifferences) -> dict[str, Any]:
     """Return the number of costs of each verdict, the changes, the renames, and the files that cannot be compared."""
-    problems = map(of_diagnostic, differences.problems)
+    problems = map(convert_diagnostic, differences.problems)
     return {
         "version": json.VERSION,
         "summary": differences.summary,

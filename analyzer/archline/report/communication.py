@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from archline.analysis.cost import Cost, enclose_count
 from archline.claims.communication_bounds import CommunicationBounds, Ends, LowerBound
-from archline.claims.communication_nearness import BoundRatio, ratio_to_bound
-from archline.costs.communication import replication_note
+from archline.claims.communication_nearness import BoundRatio, compare_words_to_bound
+from archline.costs.communication import describe_replication
 from archline.costs.derived import DerivedCosts
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Number
 from archline.expr.text import Formula, format_expression, join_phrases, prefix_relation
-from archline.growth.normal_form import format_sum, multiply_out
+from archline.growth.normal_form import expand_with_equal_extrema, format_sum
 from archline.language import syntax as s
 from archline.language.substitution import find_processors
-from archline.numbers import exact, short
+from archline.numbers import format_exact, format_short
 from archline.records import field, record
-from archline.report.documents import Item, Section, parts
+from archline.report.documents import Item, Section, list_text_parts
 from archline.report.json import pick
-from archline.report.layout import block_lines
+from archline.report.layout import render_block
 
 if TYPE_CHECKING:
     from archline.execution.results import RunCounts
@@ -72,7 +72,7 @@ class CommunicationView:
     processors: Number | None = None
 
     def __str__(self) -> str:
-        return "\n".join(block_lines(parts(items(self), 100), 100))
+        return "\n".join(render_block(list_text_parts(list_page_items(self), 100), 100))
 
     @property
     def best(self) -> Ends | None:
@@ -89,9 +89,9 @@ class CommunicationView:
         return low, high
 
 
-def on_processors(count: Number) -> str:
+def format_processor_count(count: Number) -> str:
     """Return `on 9 processors`."""
-    return f"on {exact(count)} processor{'' if count == 1 else 's'}"
+    return f"on {format_exact(count)} processor{'' if count == 1 else 's'}"
 
 
 def factor_text(count: Ends, bound: Ends) -> str:
@@ -108,30 +108,30 @@ def factor_text(count: Ends, bound: Ends) -> str:
         return "the bound is not known to be positive"
     if count[1] < low:
         return "below the bound, whose assumptions do not hold"
-    return f"within a factor {_round_up(count[1] / low)}"
+    return f"within a factor {_format_rounded_up(count[1] / low)}"
 
 
-def _round_up(ratio: Fraction) -> str:
+def _format_rounded_up(ratio: Fraction) -> str:
     """Format a factor rounded up: below 100 with three decimals, from 100 on as an integer."""
     if ratio >= 10**6:
-        return short(ratio)
+        return format_short(ratio)
     return f"{-(-ratio * 1000 // 1) / 1000:.3f}".rstrip("0").rstrip(".") if ratio < 100 else str(-(-ratio // 1))
 
 
-def amount(ends: Ends) -> str:
+def format_lower_bound(ends: Ends) -> str:
     """Return a lower bound as a number, rounded down unless it is an integer."""
     low, high = ends
     if low == high and low.denominator == 1:
-        return exact(low)
-    return f"{float((low * 1000) // 1) / 1000:.3f}".rstrip("0").rstrip(".") if abs(low) < 10**9 else short(low)
+        return format_exact(low)
+    return f"{float((low * 1000) // 1) / 1000:.3f}".rstrip("0").rstrip(".") if abs(low) < 10**9 else format_short(low)
 
 
-def numeral(ends: Ends) -> Formula:
+def make_bound_formula(ends: Ends) -> Formula:
     """Return the number of a lower bound with its relation, `>= 3`."""
-    return Formula(s.Real(amount(ends), span=b.DERIVED), ">=")
+    return Formula(s.Real(format_lower_bound(ends), span=b.DERIVED), ">=")
 
 
-def nearness_text(near: BoundRatio) -> Iterator[str]:
+def describe_nearness(near: BoundRatio) -> Iterator[str]:
     """Yield the proved relations between the derived words and a bound: their ratio, and where the bound is vacuous."""
     if near.attained:
         yield "attained"
@@ -146,19 +146,22 @@ def nearness_text(near: BoundRatio) -> Iterator[str]:
         yield join_phrases("vacuous where ", near.vacuous)
 
 
-def document(view: CommunicationView) -> dict[str, Any]:
+def make_json_document(view: CommunicationView) -> dict[str, Any]:
     """Return the JSON document of the bounds."""
-    result = {**pick(view, "problem", "computes=title", "where"), "bounds": list(map(_bound, view.bounds))}
+    result = {
+        **pick(view, "problem", "computes=title", "where"),
+        "bounds": list(map(_make_bound_document, view.bounds)),
+    }
     if view.replicated is not None:
-        result["reason"] = replication_note(view.replicated, True)
+        result["reason"] = describe_replication(view.replicated, True)
     if view.best is not None:
-        result["words"] = _ratio_document(view.best, view.words)
+        result["words"] = _make_ratio_document(view.best, view.words)
     if view.least_messages is not None:
-        result["messages"] = _ratio_document(view.least_messages, view.messages)
+        result["messages"] = _make_ratio_document(view.least_messages, view.messages)
     return result
 
 
-def _bound(bound: BoundView) -> dict[str, Any]:
+def _make_bound_document(bound: BoundView) -> dict[str, Any]:
     near = pick(bound.near, "ratio", "factor", "factor_where=where", "vacuous_where=vacuous")
     result: dict[str, Any] = {
         "metric": "words",
@@ -168,40 +171,44 @@ def _bound(bound: BoundView) -> dict[str, Any]:
         **{name: text or None for name, text in near.items()},
     }
     if bound.value is not None:
-        result["value"] = _rounded(bound.value)
+        result["value"] = _round_outward(bound.value)
         result["vacuous"] = bound.value[1] <= 0
     return result
 
 
-def _rounded(value: Ends) -> dict[str, str]:
+def _round_outward(value: Ends) -> dict[str, str]:
     """Return both ends as text; those of an irrational number are rounded outward to a multiple of 1/10^6."""
     low, high = value
     if low != high:
         low, high = Fraction(low * 10**6 // 1, 10**6), Fraction(-(-high * 10**6 // 1), 10**6)
-    return {"lower": exact(low), "upper": exact(high)}
+    return {"lower": format_exact(low), "upper": format_exact(high)}
 
 
-def _ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
+def _make_ratio_document(bound: Ends, count: Ends | None) -> dict[str, Any]:
     positive = bound[0] > 0
-    ratio = None if count is None or not positive else exact(-(-(count[1] / bound[0]) * 10**6 // 1) / Fraction(10**6))
+    ratio = (
+        None
+        if count is None or not positive
+        else format_exact(-(-(count[1] / bound[0]) * 10**6 // 1) / Fraction(10**6))
+    )
     return {
-        "at_least": _rounded((max(bound[0], Fraction(0)), max(bound[1], Fraction(0))))["lower"],
+        "at_least": _round_outward((max(bound[0], Fraction(0)), max(bound[1], Fraction(0))))["lower"],
         "vacuous": bound[1] <= 0,
         "factor": ratio,
     }
 
 
-def items(view: CommunicationView) -> Iterator[Item]:
+def list_page_items(view: CommunicationView) -> Iterator[Item]:
     """Yield a section of the problem, and one for each bound, with its value if it has one."""
     yield Section(f"lower bounds on communication, for any {view.any}: {view.title}", view.where)
     if view.replicated is not None:
-        yield replication_note(view.replicated, True)
+        yield describe_replication(view.replicated, True)
         return
-    for lines in (*(_in_full(view, bound) for bound in view.bounds), _messages(view)):
+    for lines in (*(_describe_bound(view, bound) for bound in view.bounds), _describe_message_bound(view)):
         yield from ("", Section("", tuple(lines)))
 
 
-def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
+def _describe_bound(view: CommunicationView, bound: BoundView) -> Iterator[str]:
     if bound.growth is not None:
         yield join_phrases("words are ", bound.growth, f", {bound.kind}")
     for condition, least in bound.cases:
@@ -209,25 +216,25 @@ def _in_full(view: CommunicationView, bound: BoundView) -> Iterator[str]:
         yield join_phrases(prefix_relation("words >=", least), *where, f", {bound.kind}")
     if bound.value is not None:
         near = "" if view.words is None else f": {factor_text(view.words, bound.value)}"
-        yield f"at these sizes words >= {amount(bound.value)}{near}"
-    yield from nearness_text(bound.near)
+        yield f"at these sizes words >= {format_lower_bound(bound.value)}{near}"
+    yield from describe_nearness(bound.near)
     yield f"since {bound.theorem}"
     yield f"source: {bound.source}"
     yield f"assumes {'; '.join(bound.assumptions)}"
 
 
-def _messages(view: CommunicationView) -> Iterator[str]:
+def _describe_message_bound(view: CommunicationView) -> Iterator[str]:
     yield "messages >= words/M, as a message has M words at most: Demmel et al., IPDPS 2013, equation (4)"
     if view.least_messages is not None:
         near = "" if view.messages is None else f": {factor_text(view.messages, view.least_messages)}"
-        yield f"at these sizes messages >= {amount(view.least_messages)}{near}"
+        yield f"at these sizes messages >= {format_lower_bound(view.least_messages)}{near}"
     yield (
         "the bounds on words are for what some processor receives; the derived words are no fewer, as each step of the "
         "critical path counts the larger of what it sends and receives"
     )
 
 
-def of_run(view: CommunicationView) -> Iterator[str]:
+def describe_run_bounds(view: CommunicationView) -> Iterator[str]:
     """Compare the counts of a run with the largest bound: yield a sentence each for words and messages."""
     if view.best is None or view.words is None or view.memory is None:
         return
@@ -237,28 +244,31 @@ def of_run(view: CommunicationView) -> Iterator[str]:
         near = "attained" if view.words == view.best else "vacuous at these sizes"
         yield f"lower bounds for {with_} are {near}: words >= 0"
         return
-    yield f"lower bound for {with_}: words >= {amount(view.best)}, {factor_text(view.words, view.best)} ({kind})"
+    near = factor_text(view.words, view.best)
+    yield f"lower bound for {with_}: words >= {format_lower_bound(view.best)}, {near} ({kind})"
     if view.least_messages is not None and view.messages is not None:
         near = factor_text(view.messages, view.least_messages)
-        yield f"lower bound on its messages: {amount(view.least_messages)}, {near}"
+        yield f"lower bound on its messages: {format_lower_bound(view.least_messages)}, {near}"
 
 
-def communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
+def build_communication_view(derived: DerivedCosts, at: Mapping[str, Number] | None) -> CommunicationView | None:
     """Build the lower bounds, evaluated `at` a point and compared with derived costs; None for an unknown problem."""
     problem, costs = derived.communication, derived.without_io
     bounds = None if problem is None else problem.bounds
     if problem is None or bounds is None:
         return None
     if problem.replicated is not None:
-        return _without(bounds, problem.replicated)
-    memory = None if at is None else _at(costs["memory"], at)
-    words, messages = (None if at is None else _at(costs[name], at) for name in ("words", "messages"))
+        return _make_replicated_view(bounds, problem.replicated)
+    memory = None if at is None else _evaluate_cost(costs["memory"], at)
+    words, messages = (None if at is None else _evaluate_cost(costs[name], at) for name in ("words", "messages"))
     # Words of memory are whole numbers.
     held = None if memory is None else Fraction(floor(memory[1]))
-    return _view(bounds, at, held, words, messages, lambda bound: ratio_to_bound(problem.module, costs, bounds, bound))
+    return _make_view(
+        bounds, at, held, words, messages, lambda bound: compare_words_to_bound(problem.module, costs, bounds, bound)
+    )
 
 
-def counted_view(
+def build_run_bounds(
     derived: DerivedCosts, at: Mapping[str, Number], counts: RunCounts, replicated: bool
 ) -> CommunicationView | None:
     """Build the lower bounds for the memory of a run, compared with its counts; None without bounds or counts."""
@@ -266,18 +276,18 @@ def counted_view(
     if bounds is None or counts.words is None:
         return None
     if replicated:
-        return _without(bounds, at)
+        return _make_replicated_view(bounds, at)
     words, messages = ((Fraction(count or 0),) * 2 for count in (counts.words, counts.messages))
     # Counts are not compared in symbols here: that takes time, and a run has numbers only.
-    return _view(bounds, at, Fraction(counts.memory), words, messages, lambda _: BoundRatio())
+    return _make_view(bounds, at, Fraction(counts.memory), words, messages, lambda _: BoundRatio())
 
 
-def _without(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:
+def _make_replicated_view(bounds: CommunicationBounds, replicated: Mapping[str, Number]) -> CommunicationView:
     problem = bounds.solved.problem
     return CommunicationView(bounds.solved.name, str(problem["any"]), bounds.title, (), (), replicated)
 
 
-def _view(
+def _make_view(
     bounds: CommunicationBounds,
     at: Mapping[str, Number] | None,
     memory: Fraction | None,
@@ -292,7 +302,7 @@ def _view(
         bounds.solved.name,
         str(bounds.solved.problem["any"]),
         bounds.title,
-        tuple(_letters(bounds)),
+        tuple(_define_letters(bounds)),
         shown,
         None,
         words,
@@ -302,10 +312,10 @@ def _view(
     )
 
 
-def _letters(bounds: CommunicationBounds) -> list[str]:
+def _define_letters(bounds: CommunicationBounds) -> list[str]:
     """Return the definitions of the letters of the bounds in the sizes of the algorithm."""
     processors = find_processors(bounds.algorithm)
-    definitions = [] if processors is None else [f"P = {format_sum(multiply_out(processors))}"]
+    definitions = [] if processors is None else [f"P = {format_sum(expand_with_equal_extrema(processors))}"]
     exact = any(bound.needs_memory and bound.held is not None for bound in bounds.bounds)
     if bounds.registers and exact:
         definitions.append(f"{bounds.letter} = memory + {bounds.registers}, of registers")
@@ -322,7 +332,7 @@ def _letters(bounds: CommunicationBounds) -> list[str]:
     return definitions
 
 
-def _at(cost: Cost, point: Mapping[str, Number]) -> Ends | None:
+def _evaluate_cost(cost: Cost, point: Mapping[str, Number]) -> Ends | None:
     if cost.lower is None or cost.upper is None:
         return None
     try:

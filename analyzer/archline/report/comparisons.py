@@ -10,8 +10,8 @@ from archline.compare.growth import GrowthRelation
 from archline.compare.results import ComparedPoint, CostComparison, Pair
 from archline.compare.verdicts import EXECUTED, OPEN, PROVED
 from archline.expr.text import join_phrases, join_with_mark
-from archline.growth.short_forms import short_growth
-from archline.numbers import exact, readable
+from archline.growth.short_forms import shorten_growth
+from archline.numbers import format_exact, format_readable
 from archline.report import json
 from archline.report.documents import (
     Document,
@@ -24,17 +24,17 @@ from archline.report.documents import (
     text,
 )
 from archline.report.energies import shown
-from archline.report.energies.formats import cache, decimal, decimal_ends
-from archline.report.growth import proof_text
+from archline.report.energies.formats import format_decimal, list_decimal_ends, make_cache_document
+from archline.report.growth import describe_certificate
 from archline.report.layout import Indented
 
 
 def as_text(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Return the comparison as plain text."""
-    return text(document(comparison, short=False, growth=growth, certificates=certificates), width)
+    return text(make_page(comparison, short=False, growth=growth, certificates=certificates), width)
 
 
-def heading(comparison: CostComparison) -> str:
+def format_heading(comparison: CostComparison) -> str:
     """Describe the subject of the comparison: the metric, the algorithms, the model, machines and caches."""
     model = "" if comparison.by == "bytes" else f"model {comparison.model.name}"
     if not comparison.points:
@@ -48,7 +48,7 @@ def heading(comparison: CostComparison) -> str:
     return "; ".join(filter(None, (what, shown.caches_text(comparison.caches))))
 
 
-def _varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
+def _find_varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
     """Test whether there are several machines, several pairs, and processor counts that differ from the P shown."""
     names = comparison.variable.split("=")
     counted = any(
@@ -60,7 +60,7 @@ def _varying_parts(comparison: CostComparison) -> tuple[bool, bool, bool]:
 
 def column_heads(comparison: CostComparison) -> list[str]:
     """Return the heads of the columns of points."""
-    machines, pairs, processors = _varying_parts(comparison)
+    machines, pairs, processors = _find_varying_parts(comparison)
     size = comparison.variable.replace("=", " = ") or "sizes"
     what = [size, *(["P"] * processors), *(["machine"] * machines), *(["pair"] * pairs)]
     return [*what, "ratio", "verdict", "deciding term"]
@@ -68,36 +68,36 @@ def column_heads(comparison: CostComparison) -> list[str]:
 
 def point_cells(comparison: CostComparison, point: ComparedPoint) -> list[str]:
     """Return the cells of a point, one for each head of `column_heads`."""
-    machines, pairs, processors = _varying_parts(comparison)
+    machines, pairs, processors = _find_varying_parts(comparison)
     names = comparison.variable.split("=")
     size = str(point.at[names[0]]) if comparison.variable else shown.sizes_text(point.at)
-    count = " / ".join(dict.fromkeys(map(readable, point.processors)))
+    count = " / ".join(dict.fromkeys(map(format_readable, point.processors)))
     what = [size, *([count] * processors), *([point.machine.name] * machines), *([" / ".join(point.pair)] * pairs)]
-    return [*what, shown.ratio_text(point.verdict.ratio), _verdict(point), point.verdict.decides]
+    return [*what, shown.ratio_text(point.verdict.ratio), _format_verdict(point), point.verdict.decides]
 
 
-def _verdict(point: ComparedPoint) -> str:
+def _format_verdict(point: ComparedPoint) -> str:
     verdict = point.verdict
-    why = f" ({_named(verdict.reason, point.pair)})" if verdict.reason else ""
+    why = f" ({_name_algorithms(verdict.reason, point.pair)})" if verdict.reason else ""
     if point.winner is not None:
         return f"{point.winner} takes less: {verdict.verdict}{why}"
     if verdict.verdict in (PROVED, EXECUTED):
-        why = "" if verdict.verdict == PROVED else f" ({_named(verdict.reason, point.pair)})"
+        why = "" if verdict.verdict == PROVED else f" ({_name_algorithms(verdict.reason, point.pair)})"
         return f"the same: {verdict.verdict}{why}"
     return f"{verdict.verdict}{why}"
 
 
-def _named(reason: str, pair: Pair) -> str:
+def _name_algorithms(reason: str, pair: Pair) -> str:
     for letter, name in zip("AB", pair, strict=True):
         reason = re.sub(rf"\bof {letter}\b", f"of {name}", reason)
     return reason
 
 
-def notes(comparison: CostComparison) -> Iterable[str]:
+def list_notes(comparison: CostComparison) -> Iterable[str]:
     """Yield the crossovers, and notes on the meaning of the numbers."""
     for crossover in comparison.crossovers:
         where = f"at {crossover.end}" if crossover.exact else f"between {crossover.start} and {crossover.end}"
-        on = f" on {crossover.machine}" if _varying_parts(comparison)[0] else ""
+        on = f" on {crossover.machine}" if _find_varying_parts(comparison)[0] else ""
         ends = f"{crossover.before} takes less up to {crossover.start}, {crossover.after} from {crossover.end} on"
         yield f"crossover {where} of {crossover.variable.replace('=', ' = ')}{on}: {ends}"
     yield comparison.data
@@ -106,19 +106,19 @@ def notes(comparison: CostComparison) -> Iterable[str]:
     if comparison.by != "bytes":
         yield f"convention: {comparison.model.convention}"
         yield f"stated error of the model: {comparison.model.error}"
-        yield from beyond_peak(comparison)
+        yield from warn_beyond_peak(comparison)
     if any(point.verdict.verdict == OPEN for point in comparison.points):
         cached = " or another cache" if comparison.caches else ""
         yield f"undecided: the bounds overlap; runs on generated data (--execute){cached} may decide"
 
 
-def beyond_peak(comparison: CostComparison) -> list[str]:
+def warn_beyond_peak(comparison: CostComparison) -> list[str]:
     """Warn if compared times are shorter than the peak of a machine allows; an energy does not depend on the peak."""
     if comparison.by in ("energy", "bytes"):
         return []
     # A peak is known only if the machine has the quantities that time is proportional to.
     points = [point for point in comparison.points if point.machine.quantities.keys() >= set(comparison.model.scale)]
-    return shown.beyond_peak(run for point in points for run in (point.first, point.second) if run is not None)
+    return shown.warn_beyond_peak(run for point in points for run in (point.first, point.second) if run is not None)
 
 
 def growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation]) -> str:
@@ -126,7 +126,7 @@ def growth_line(comparison: CostComparison, pair: Pair, relations: Mapping[str, 
     kinds: dict[str, list[str]] = {}
     for name, relation in relations.items():
         if not name.startswith("energy."):
-            kinds.setdefault(_relation(relation), []).append(name)
+            kinds.setdefault(_describe_relation(relation), []).append(name)
     text_of_kinds = "; ".join(f"{', '.join(names)}: {kind}" for kind, names in kinds.items())
     return f"{_growth_title(comparison, pair)}: {text_of_kinds} (--growth shows it)"
 
@@ -139,7 +139,7 @@ def _growth_title(comparison: CostComparison, pair: Pair) -> str:
     return f"growth of {pair[0]} relative to {pair[1]}" + (f" where {' and '.join(more)}" if more else "")
 
 
-def case_note(comparison: CostComparison) -> list[str]:
+def list_case_notes(comparison: CostComparison) -> list[str]:
     """State the facts under which growth is shown, and the numbers of processors if the grids differ."""
     lines = [f"growth where {' and '.join(comparison.when)}; for all sizes see --all"] if comparison.when else []
     if len(set(comparison.processors.values())) > 1:
@@ -152,11 +152,11 @@ def growth_row(comparison: CostComparison, name: str, relation: GrowthRelation) 
     first, second = relation.first or "unknown", relation.second or "unknown"
     alike = first == second and relation.relation == "same"
     if comparison.shorten:
-        first, second = short_growth(first), short_growth(second)
-    return name, _relation(relation), first, "" if alike else second
+        first, second = shorten_growth(first), shorten_growth(second)
+    return name, _describe_relation(relation), first, "" if alike else second
 
 
-def _relation(relation: GrowthRelation) -> str:
+def _describe_relation(relation: GrowthRelation) -> str:
     return {
         "less": "lower order",
         "greater": "higher order",
@@ -171,7 +171,7 @@ MAX_SHORT_POINTS = 12
 """The maximum number of points on a short page, from the smallest sizes to the largest."""
 
 
-def document(
+def make_page(
     comparison: CostComparison, *, short: bool = True, growth: bool = False, certificates: bool = False
 ) -> Document:
     """Return a table of points, notes, and tables of growth if they are asked for or the points are missing."""
@@ -180,19 +180,19 @@ def document(
         step = -(-len(comparison.points) // MAX_SHORT_POINTS) if short else 1
         rows = tuple(tuple(point_cells(comparison, point)) for point in comparison.points[::step])
         skipped = (f"one point in {step} is shown",) if step > 1 else ()
-        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *notes(comparison))]
+        blocks += [(Table(tuple(column_heads(comparison)), rows),), (*skipped, *list_notes(comparison))]
     for pair, relations in comparison.growth.items():
         if growth or certificates or not comparison.points:
-            blocks.append((_growth(comparison, pair, relations, certificates),))
+            blocks.append((_make_growth_section(comparison, pair, relations, certificates),))
         else:
             blocks.append((growth_line(comparison, pair, relations),))
     assumed = (
         (join_phrases("assuming ", join_with_mark(comparison.assumptions, ", ")),) if comparison.assumptions else ()
     )
-    return Document(heading(comparison), "", "", (*blocks, (*case_note(comparison), *assumed)))
+    return Document(format_heading(comparison), "", "", (*blocks, (*list_case_notes(comparison), *assumed)))
 
 
-def _growth(
+def _make_growth_section(
     comparison: CostComparison, pair: Pair, relations: Mapping[str, GrowthRelation], certificates: bool
 ) -> Section:
     rows = tuple(growth_row(comparison, name, relation) for name, relation in relations.items())
@@ -201,7 +201,7 @@ def _growth(
         line
         for name, of_metric in proofs
         for proof in of_metric
-        for line in (f"{name}:", Indented(proof_text(proof.certificate)))
+        for line in (f"{name}:", Indented(describe_certificate(proof.certificate)))
     )
     return Section(
         _growth_title(comparison, pair), (Table(("metric", "relation", *pair), rows), Verbatim(tuple(lines)))
@@ -210,12 +210,12 @@ def _growth(
 
 def as_latex(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Return arrays and sentences for a paper."""
-    return latex(document(comparison, short=False, growth=growth))
+    return latex(make_page(comparison, short=False, growth=growth))
 
 
 def as_markdown(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
     """Return tables and notes for a README or a pull request."""
-    return markdown(document(comparison, short=False, growth=growth))
+    return markdown(make_page(comparison, short=False, growth=growth))
 
 
 def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False, growth: bool = False) -> str:
@@ -234,8 +234,8 @@ def as_csv(comparison: CostComparison, width: int, *, certificates: bool = False
     rows = [[*sizes, *named, *processors, *values, "less", "verdict", "decides"]]
     for point in comparison.points:
         at = [str(point.at.get(name, "")) for name in sizes]
-        count = [decimal(processor_count) for processor_count in point.processors] or [""] * len(processors)
-        numbers = decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
+        count = [format_decimal(processor_count) for processor_count in point.processors] or [""] * len(processors)
+        numbers = list_decimal_ends((*point.amounts(comparison.by), point.verdict.ratio))
         about = [point.machine.name, comparison.model.name, comparison.by, *point.pair]
         rows.append([*at, *about, *count, *numbers, point.winner or "", point.verdict.verdict, point.verdict.decides])
     return json.csv_text(rows)
@@ -246,7 +246,7 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
     pairs = [
         {
             "algorithms": pair,
-            "growth": {name: _grows(relation, certificates) for name, relation in relations.items()},
+            "growth": {name: _make_growth_document(relation, certificates) for name, relation in relations.items()},
         }
         for pair, relations in comparison.growth.items()
     ]
@@ -259,18 +259,18 @@ def as_json(comparison: CostComparison, width: int, *, certificates: bool = Fals
         "pairs": pairs,
         "points": [_point_document(comparison, point) for point in comparison.points],
         "crossovers": [json.pick(crossing, *crossover) for crossing in comparison.crossovers],
-        "cache": cache(used[0] if len(used) == 1 else None),
-        "caches": {name: cache(name_of_cache) for name, name_of_cache in comparison.caches.items()},
+        "cache": make_cache_document(used[0] if len(used) == 1 else None),
+        "caches": {name: make_cache_document(name_of_cache) for name, name_of_cache in comparison.caches.items()},
         **json.pick(
             comparison, "assumptions", "growth_when=when", "convention=model.convention", "stated_error=model.error"
         ),
-        "notes": [*filter(None, [comparison.without]), *beyond_peak(comparison)],
+        "notes": [*filter(None, [comparison.without]), *warn_beyond_peak(comparison)],
         "data": comparison.data,
     }
     return json.render(document)
 
 
-def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
+def _make_growth_document(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
     document = json.pick(relation, "relation", "ratio", "bound", "first", "second", "facts")
     document["bound"] = relation.bound or None
     if certificates:
@@ -281,8 +281,8 @@ def _grows(relation: GrowthRelation, certificates: bool) -> Mapping[str, Any]:
 def _point_document(comparison: CostComparison, point: ComparedPoint) -> Mapping[str, Any]:
     verdict = point.verdict
     return {
-        "at": json.point(point.at),
-        "processors": [exact(processor_count) for processor_count in point.processors],
+        "at": json.make_point_document(point.at),
+        "processors": [format_exact(processor_count) for processor_count in point.processors],
         "machine": point.machine.name,
         "model": comparison.model.name,
         "pair": point.pair,

@@ -8,12 +8,12 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from archline.algebra.polynomial import Poly
-from archline.analysis.analyse import costs_symbols
+from archline.analysis.analyse import find_declared_cost_symbols
 from archline.analysis.bounds import EVERYWHERE, Region
 from archline.analysis.cache import parallel
 from archline.analysis.checks.conditions import find_assumptions
 from archline.analysis.cost import Cost, Costs, TouchedRegion, enclose_count
-from archline.claims.growth_claims import growth_text
+from archline.claims.growth_claims import format_growths
 from archline.claims.optimality import OptimalityResult
 from archline.costs.derived import DerivedCosts
 from archline.expr.intervals import EvaluationError, Number, Point
@@ -24,13 +24,13 @@ from archline.language.call_graph import has_parallelism
 from archline.records import record, replace
 from archline.report import communication as communication_page
 from archline.report.findings import CheckFinding, unset_findings
-from archline.report.view import Contract, ValueRange, contract
+from archline.report.view import Contract, ValueRange, make_contract
 
 if TYPE_CHECKING:
     from archline.analysis.cache.lru.distribution import LruCounts, LruLowerBound
-    from archline.analysis.cache.parallel import ScheduleBound
+    from archline.analysis.cache.parallel import SchedulerBound
     from archline.analysis.metrics.tally import DerivationStep
-    from archline.claims.published import Published
+    from archline.claims.published import PublishedComparison
     from archline.report.communication import CommunicationView
 
 NO_THETA = "no Theta: none holds at all sizes, or none is proved"
@@ -76,7 +76,7 @@ class CostRow(Cost):
         """The cost at the point, its lower bound over all schedules there, and the reason if there is none."""
         values: ValueRange | None = None
         try:
-            if self.at is not None and (values := values_at(self, self.at)) is not None:
+            if self.at is not None and (values := evaluate_bounds(self, self.at)) is not None:
                 values = ValueRange(max(values.lower, self.least), values.upper)
             minimum = None if self.at is None or self.orderless is None else self.orderless.at(self.at)
             return values, minimum, ""
@@ -101,7 +101,7 @@ class CostRow(Cost):
     @cached_property
     def growth(self) -> str | None:
         """The order of growth; None if it is unknown."""
-        return growth_text(self.growths)
+        return format_growths(self.growths)
 
     @property
     def growths(self) -> tuple[Growth, ...]:
@@ -114,7 +114,7 @@ class CostRow(Cost):
         if self.derived is None or self.cost is None:
             return ()
         cases = self.derived.growths_by_case(self.cost)
-        return tuple(growth_text(replace(growth, where=()) for growth in growths) or "" for growths in cases)
+        return tuple(format_growths(replace(growth, where=()) for growth in growths) or "" for growths in cases)
 
     @property
     def open(self) -> str | None:
@@ -128,12 +128,12 @@ class CostRow(Cost):
         return None if self.derived is None or self.metric != "io" else self.derived.attained
 
     @property
-    def published(self) -> Published | None:
+    def published(self) -> PublishedComparison | None:
         """Bounds on io from the literature."""
         return None if self.derived is None or self.metric != "io" else self.derived.published
 
 
-def relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
+def list_bound_relations(lower: Poly | None, upper: Poly | None) -> Iterator[tuple[str, Poly]]:
     """Yield the bounds of a case, each with its relation: one if they are equal."""
     if lower is not None:
         yield "=" if lower == upper else ">=", lower
@@ -187,7 +187,7 @@ class CostView:
     """Whether an assumption is that a division by `/` is exact."""
     cache_assumed: bool = False
     """Whether the Z and L of the point are the default ones."""
-    schedules: tuple[ScheduleBound, ...] = ()
+    schedules: tuple[SchedulerBound, ...] = ()
     """The io on several processors under schedules out of serial order."""
     communication: CommunicationView | None = None
     """Lower bounds on words and messages, where the problem of an algorithm on a grid is known."""
@@ -212,7 +212,7 @@ class CostView:
             communication=self.communication if {"words", "messages"} & {*metrics} else None,
         )
 
-    def with_growth(
+    def list_growths(
         self, metrics: Sequence[str] | None, without: Sequence[str] = ()
     ) -> list[tuple[CostRow, str, str | None]]:
         """Return the rows of some metrics (None: all), each with its growth, and the reason if it has no Theta.
@@ -227,7 +227,9 @@ class CostView:
         return [f"{self.text(extent)} >= {least}" for extent, least in region.large]
 
 
-def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more: Sequence[Cost] = ()) -> CostView:
+def build_cost_view(
+    derived: DerivedCosts, costs: Costs, at: Point | None = None, more: Sequence[Cost] = ()
+) -> CostView:
     """Build the view of derived costs, evaluated `at` a point if there is one; `more` are shown without growth."""
     node = derived.node
     return CostView(
@@ -238,7 +240,7 @@ def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more
         text=costs.text,
         tree=costs.tree,
         restrict_to=costs.restrict_to,
-        symbols=tuple(sorted(costs_symbols(costs))),
+        symbols=tuple(sorted(find_declared_cost_symbols(costs))),
         assumptions=costs.assumptions,
         warnings=unset_findings(*derived.executed, heeded=True),
         rows=(*(CostRow.of(cost, at, derived) for cost in costs), *(CostRow.of(cost, at) for cost in more)),
@@ -250,7 +252,7 @@ def cost_view(derived: DerivedCosts, costs: Costs, at: Point | None = None, more
     )
 
 
-def page_view(
+def build_page_view(
     derived: DerivedCosts, at: Point | None = None, processors: int | str | None = None, without_io: bool = False
 ) -> CostView:
     """Build the view that pages show of derived costs, at a point, with the time and io on `processors` if given."""
@@ -259,30 +261,30 @@ def page_view(
     more = () if processors is None else (derived.time_on(processors), derived.misses_on(processors))
     costs = derived.without_io if without_io else derived.costs
     verdicts, on_grid, communication = derived.ensures, derived.on_grid, derived.communication
-    view = cost_view(derived, costs, at, more)
+    view = build_cost_view(derived, costs, at, more)
     needs = find_assumptions(*derived.executed)
     scheduled = any(cost.upper is not None and cost.metric.startswith("io(") for cost in more)
     return replace(
         view,
-        assumptions=(*view.assumptions, parallel.ASSUMPTION) if scheduled else view.assumptions,
+        assumptions=(*view.assumptions, parallel.SERIAL_ORDER_ASSUMPTION) if scheduled else view.assumptions,
         divides=any(getattr(need.node, "op", "") == "/" for need in needs if need.algorithm == derived.node.name),
-        contracts=tuple(map(contract, verdicts)),
+        contracts=tuple(map(make_contract, verdicts)),
         serial=not has_parallelism(derived.module, derived.node),
-        case=partial(_case, derived) if on_grid and at is None else view.case,
+        case=partial(_build_case_view, derived) if on_grid and at is None else view.case,
         replicated=None if communication is None else communication.replicated,
-        communication=None if communication is None else communication_page.communication_view(derived, at),
+        communication=None if communication is None else communication_page.build_communication_view(derived, at),
         schedules=() if processors is None else derived.schedules(processors),
     )
 
 
-def _case(derived: DerivedCosts) -> CostView | None:
+def _build_case_view(derived: DerivedCosts) -> CostView | None:
     """Return the view for grids with several processors along every axis; None unless its forms are shorter."""
     general = derived.general
     if general is None:
         return None
-    return replace(cost_view(general, general.costs), case_when=format_conjunction(derived.case.when))
+    return replace(build_cost_view(general, general.costs), case_when=format_conjunction(derived.case.when))
 
 
-def values_at(cost: Cost, at: Point) -> ValueRange | None:
+def evaluate_bounds(cost: Cost, at: Point) -> ValueRange | None:
     """Return the bounds of a cost at a point, None if unknown. Raises EvaluationError if one has no rational value."""
     return ValueRange(*enclose_count(cost, at).ends) if cost.valued else None

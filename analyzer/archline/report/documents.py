@@ -9,9 +9,9 @@ from typing import TypeAlias
 
 from archline.expr.text import Formula, pieces_of
 from archline.records import record
-from archline.report.latex import display_text, escape_text, formula
-from archline.report.layout import GAP, Columns, Indented, Part, wrap
-from archline.report.layout import page as text_page
+from archline.report.latex import escape_text, render_display_text, render_formula
+from archline.report.layout import COLUMN_GAP, Columns, Indented, Part, wrap
+from archline.report.layout import render_page as text_page
 
 
 class CodeText(str):
@@ -22,8 +22,8 @@ class CodeText(str):
 
 NARROW_WIDTH = 90
 """On text pages below this width some columns with long cells are moved below their rows."""
-SHORT_CELL = 7
-CONDITION = "where "
+MAX_SHORT_CELL = 7
+CONDITION_PREFIX = "where "
 """The word before a condition that is moved below its row, away from the head of its column."""
 
 
@@ -73,16 +73,16 @@ class Document:
     @property
     def items(self) -> Iterator[tuple[int, Table | str]]:
         """The tables that have rows, and the sentences and titles of sections: each with the depth of its section."""
-        yield from _items((item for block in self.blocks for item in block), 0)
+        yield from _flatten_items((item for block in self.blocks for item in block), 0)
 
 
-def _items(items: Iterable[Item], depth: int) -> Iterator[tuple[int, Table | str]]:
+def _flatten_items(items: Iterable[Item], depth: int) -> Iterator[tuple[int, Table | str]]:
     for item in items:
         match item:
             case Section():
                 if item.title:
                     yield depth, item.title
-                yield from _items(item.items, depth + bool(item.title))
+                yield from _flatten_items(item.items, depth + bool(item.title))
             case Table(rows=rows):
                 if rows:
                     yield depth, item
@@ -109,19 +109,19 @@ class WithPage:
 
 def text(page: Document, width: int) -> str:
     """Return the title, and below it the blocks, each after an empty line."""
-    return text_page(width, [_text_head(page, width)], *(parts(block, width) for block in page.blocks))
+    return text_page(width, [_text_head(page, width)], *(list_text_parts(block, width) for block in page.blocks))
 
 
-def parts(items: Iterable[Item], width: int) -> Iterator[Part]:
+def list_text_parts(items: Iterable[Item], width: int) -> Iterator[Part]:
     """Yield tables and sentences as parts of a page of plain text."""
     for item in items:
         match item:
             case Table():
                 rows = [item.head] * item.headed + list(item.rows)
-                yield Columns(_stacked(item) if width < NARROW_WIDTH and item.below else rows, item.right)
+                yield Columns(_stack_columns(item) if width < NARROW_WIDTH and item.below else rows, item.right)
             case Section():
                 yield from filter(None, [item.title])
-                yield Indented(parts(item.items, width))
+                yield Indented(list_text_parts(item.items, width))
             case Verbatim():
                 yield from item.parts
             case _:
@@ -133,17 +133,21 @@ def _text_head(page: Document, width: int) -> list[str]:
     if not page.place:
         return wrap(": ".join(filter(None, (page.title, page.doc))), width)
     title = f"{page.title.ljust(14)}  " if page.doc else page.title
-    room = width - GAP - len(page.place)
+    room = width - COLUMN_GAP - len(page.place)
     below = room < width // 2 or len(title) > width // 2
     first, *rest = wrap(title.replace(" ", "\0") + page.doc, width if below else room)
     first = first.replace("\0", " ")
-    return [first, *rest, page.place.rjust(width)] if below else [f"{first.ljust(room)}{' ' * GAP}{page.place}", *rest]
+    return (
+        [first, *rest, page.place.rjust(width)]
+        if below
+        else [f"{first.ljust(room)}{' ' * COLUMN_GAP}{page.place}", *rest]
+    )
 
 
-def _stacked(table: Table) -> list[list[str]]:
+def _stack_columns(table: Table) -> list[list[str]]:
     """Return the rows with the long-celled columns `below` in separate lines, under the second column."""
-    moved = {at: CONDITION * (table.head[at] == "where") for at in table.below}
-    moved = {at: before for at, before in moved.items() if any(len(row[at]) > SHORT_CELL for row in table.rows)}
+    moved = {at: CONDITION_PREFIX * (table.head[at] == "where") for at in table.below}
+    moved = {at: before for at, before in moved.items() if any(len(row[at]) > MAX_SHORT_CELL for row in table.rows)}
     result: list[list[str]] = []
     for row in table.rows:
         result.append([cell for at, cell in enumerate(row) if at not in moved])
@@ -155,17 +159,20 @@ def html(page: Document) -> str:
     """Return the title, and in order each table, and a paragraph for each sentence."""
     place = f" <small><code>{escape(page.place)}</code></small>" if page.place else ""
     head = f"<p><strong>{escape(page.title)}</strong>{' ' * bool(page.doc)}{escape(page.doc)}{place}</p>"
-    shown = (_html_table(item) if isinstance(item, Table) else f"<p>{_html_phrase(item)}</p>" for _, item in page.items)
+    shown = (
+        _render_html_table(item) if isinstance(item, Table) else f"<p>{_render_html_phrase(item)}</p>"
+        for _, item in page.items
+    )
     return f"<div>{head}{''.join(shown)}</div>"
 
 
-def _html_table(table: Table) -> str:
+def _render_html_table(table: Table) -> str:
     head = "".join(f"<th>{escape(title)}</th>" for title in table.head)
-    rows = "".join(f"<tr>{''.join(f'<td>{_html_phrase(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
+    rows = "".join(f"<tr>{''.join(f'<td>{_render_html_phrase(cell)}</td>' for cell in row)}</tr>" for row in table.rows)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{rows}</tbody></table>"
 
 
-def _html_phrase(phrase: str) -> str:
+def _render_html_phrase(phrase: str) -> str:
     pieces = pieces_of(phrase)
     return "".join(f"<code>{escape(x)}</code>" if isinstance(x, Formula | CodeText) else escape(x) for x in pieces)
 
@@ -174,19 +181,21 @@ def latex(page: Document) -> str:
     """Return the title, and in order each table as a displayed array, and a paragraph for each sentence."""
     head = " ".join(filter(None, (rf"\textbf{{{escape_text(page.title)}}}", escape_text(page.doc))))
     place = [rf"\texttt{{{escape_text(page.place)}}}"] if page.place else []
-    shown = (_array(item) if isinstance(item, Table) else _sentence(item) for _, item in page.items)
+    shown = (_render_array(item) if isinstance(item, Table) else _render_sentence(item) for _, item in page.items)
     return "\n\n".join(["\n".join([head, *place]), *shown]) + "\n"
 
 
-def _array(table: Table) -> str:
+def _render_array(table: Table) -> str:
     head = [table.head] if any(table.head) else []
-    rows = " \\\\\n".join("  " + " & ".join(map(display_text, row)).rstrip() for row in (*head, *table.rows))
+    rows = " \\\\\n".join("  " + " & ".join(map(render_display_text, row)).rstrip() for row in (*head, *table.rows))
     return "\n".join([r"\[", rf"\begin{{array}}{{{'l' * len(table.head)}}}", rows, r"\end{array}", r"\]"])
 
 
-def _sentence(sentence: str) -> str:
+def _render_sentence(sentence: str) -> str:
     pieces = pieces_of(sentence)
-    text = "".join(f"${formula(piece)}$" if isinstance(piece, Formula) else escape_text(piece) for piece in pieces)
+    text = "".join(
+        f"${render_formula(piece)}$" if isinstance(piece, Formula) else escape_text(piece) for piece in pieces
+    )
     return rf"\noindent {text}"
 
 
@@ -196,39 +205,41 @@ _MARKDOWN_SPECIAL = re.compile(r"(^>|[\\`*<\[\]|#]|(?<!\w)_|_(?!\w))")
 
 def markdown(page: Document) -> str:
     """Return a heading, and in order the tables and lists of sentences, those of sections below their titles."""
-    lines = [f"### {plain_text(page.title)}", ""]
-    about = [plain_text(page.doc), f"`{page.place}`" if page.place else ""]
+    lines = [f"### {escape_markdown(page.title)}", ""]
+    about = [escape_markdown(page.doc), f"`{page.place}`" if page.place else ""]
     if any(about):
         lines += [" ".join(filter(None, about)), ""]
     listed: list[int] = []
     for depth, item in page.items:
         if isinstance(item, Table):
-            lines += [*[""] * bool(listed), *_pipes(item), ""]
+            lines += [*[""] * bool(listed), *_list_markdown_rows(item), ""]
             listed.clear()
         else:
             listed.append(depth)
-            lines.append(f"{'  ' * max(0, depth - listed[0])}- {_marked(item)}")
+            lines.append(f"{'  ' * max(0, depth - listed[0])}- {_render_markdown_phrase(item)}")
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _pipes(table: Table) -> Iterator[str]:
-    yield pipes_row(table.head)
+def _list_markdown_rows(table: Table) -> Iterator[str]:
+    yield format_markdown_row(table.head)
     yield "| " + " | ".join(["---"] * len(table.head)) + " |"
-    yield from map(pipes_row, table.rows)
+    yield from map(format_markdown_row, table.rows)
 
 
-def pipes_row(row: Iterable[str]) -> str:
+def format_markdown_row(row: Iterable[str]) -> str:
     """Return a row of a table in Markdown."""
-    return f"| {' | '.join(map(_marked, row))} |"
+    return f"| {' | '.join(map(_render_markdown_phrase, row))} |"
 
 
-def _marked(phrase: str) -> str:
+def _render_markdown_phrase(phrase: str) -> str:
     # A bar ends a cell of a table, even within code.
     pieces = pieces_of(phrase)
     bar = r"\|"
-    return "".join(f"`{x.replace('|', bar)}`" if isinstance(x, Formula | CodeText) else plain_text(x) for x in pieces)
+    return "".join(
+        f"`{x.replace('|', bar)}`" if isinstance(x, Formula | CodeText) else escape_markdown(x) for x in pieces
+    )
 
 
-def plain_text(text: str) -> str:
+def escape_markdown(text: str) -> str:
     """Return plain text on one line, with the characters that Markdown interprets escaped."""
     return _MARKDOWN_SPECIAL.sub(r"\\\1", re.sub(r"\s+", " ", text))

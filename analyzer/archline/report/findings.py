@@ -7,17 +7,17 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from archline.analysis.checks.failures import unset_outputs
+from archline.analysis.checks.failures import find_unset_outputs
 from archline.claims import rules
 from archline.growth.short_forms import cut_terms
 from archline.language import syntax as s
 from archline.language.conditions import NEVER_SET
-from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
+from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Module
 from archline.language.suppressions import Suppression, list_suppressions
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import field, record
-from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, relative
+from archline.report.view import BaselineEntry, CheckView, Contract, SourcePlace, make_path_relative
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 RULES: Mapping[str, tuple[str, Rule]] = {
@@ -32,7 +32,7 @@ RULES: Mapping[str, tuple[str, Rule]] = {
     )
 }
 """The level of each finding that can be selected or ignored, and its rule."""
-OF_ENTRIES = {
+NON_CLAIM_FINDINGS = {
     (rules.GREW.code, ERROR): ("cost grew", "costs grew"),
     (rules.GREW.code, WARNING): ("bound rose", "bounds rose"),
     (rules.BECAME_UNKNOWN.code, ERROR): ("cost became unknown", "costs became unknown"),
@@ -40,7 +40,7 @@ OF_ENTRIES = {
     (rules.UNNEEDED.code, WARNING): ("unused entry", "unused entries"),
 }
 """Findings that are not about a claim, by code and level, in words: singular and plural."""
-OUTCOMES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
+OUTCOME_CODES = {"fails": rules.FAILS.code, "unknown": rules.NOT_DECIDED.code}
 
 
 @record
@@ -77,7 +77,7 @@ class CheckFinding:
         return self.code, self.path, self.algorithm, self.claim
 
 
-def finding(
+def make_finding(
     code: str, message: str, place: SourcePlace, algorithm: str = "", claim: str = "", key: str = ""
 ) -> CheckFinding:
     """Make the finding of a code in `RULES`, with the level and the title of its rule."""
@@ -87,11 +87,11 @@ def finding(
     )
 
 
-def of_diagnostic(problem: Diagnostic) -> CheckFinding:
+def convert_diagnostic(problem: Diagnostic) -> CheckFinding:
     """Return the finding of a diagnostic of a program."""
     message = problem.message if problem.hint is None else f"{problem.message}\nhint: {problem.hint}"
     if (span := problem.span) is None:
-        place, key = SourcePlace(relative(problem.path or ""), problem.line or 0), ""
+        place, key = SourcePlace(make_path_relative(problem.path or ""), problem.line or 0), ""
     else:
         place = SourcePlace.of(span)
         key = " ".join("".join(span.source.lines[span.line - 1 : span.line]).split())
@@ -101,15 +101,17 @@ def of_diagnostic(problem: Diagnostic) -> CheckFinding:
 def unset_findings(module: Module, algorithm: s.Algorithm, heeded: bool = False) -> tuple[CheckFinding, ...]:
     """Return the warnings about outputs that no run sets; if comments are `heeded`, without ignored warnings."""
     comments = list_suppressions(module.program, {algorithm.name}, whole=False) if heeded else ()
-    unset = ((f"{name}: out", warning, warning.span) for name, warning in unset_outputs(module, algorithm).items())
+    unset = ((f"{name}: out", warning, warning.span) for name, warning in find_unset_outputs(module, algorithm).items())
     return tuple(
-        finding(warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim)
+        make_finding(
+            warning.code, f"{warning.message}\nhint: {warning.hint}", SourcePlace.of(span), algorithm.name, claim
+        )
         for claim, warning, span in unset
         if span and not any(comment.covers(warning.code, algorithm.name, span.line) for comment in comments)
     )
 
 
-ON_HEADER = "move it to the header of the algorithm"
+HEADER_ADVICE = "move it to the header of the algorithm"
 
 
 @record
@@ -140,16 +142,16 @@ class CheckReport:
         """Every contract and claim of every target."""
         return tuple(contract for view in self.targets for group in view.groups for contract in group.contracts)
 
-    def selected(self, code: str) -> bool:
+    def is_selected(self, code: str) -> bool:
         """Test whether findings of a code are made."""
         return code.startswith(self.select) and not code.startswith(self.ignore)
 
     @cached_property
     def findings(self) -> tuple[CheckFinding, ...]:
         """Findings of claims, stopped runs, a baseline, comments, and targets that cannot be checked, in that order."""
-        counted = [finding_made for finding_made in self._made if finding_made not in self.ignored]
-        unneeded = self._unneeded() if self.selected(rules.UNNEEDED.code) else ()
-        return (*counted, *unneeded, *map(of_diagnostic, self.problems))
+        counted = [finding_made for finding_made in self._all_findings if finding_made not in self.ignored]
+        unneeded = self._find_unneeded() if self.is_selected(rules.UNNEEDED.code) else ()
+        return (*counted, *unneeded, *map(convert_diagnostic, self.problems))
 
     @cached_property
     def ignored(self) -> frozenset[CheckFinding]:
@@ -157,10 +159,10 @@ class CheckReport:
         accepted = {entry.about for entry in self.accepted}
         return frozenset(
             result
-            for result in self._made
+            for result in self._all_findings
             if result.code in RULES
             and (
-                not self.selected(result.code)
+                not self.is_selected(result.code)
                 or result.about in accepted
                 or any(_comment_covers(view, comment, result) for view in self.targets for comment in view.suppressions)
             )
@@ -173,19 +175,21 @@ class CheckReport:
 
     def of(self, contract: Contract) -> tuple[str, bool]:
         """Return the code of the finding at a claim, empty if there is none, and whether it is ignored."""
-        return self._of_claims.get((contract.place, contract.text), ("", False))
+        return self._codes_by_claim.get((contract.place, contract.text), ("", False))
 
     @cached_property
-    def _of_claims(self) -> Mapping[tuple[SourcePlace, str], tuple[str, bool]]:
-        return {(item.place, item.claim): (item.code, item in self.ignored) for item in self._made if item.claim}
+    def _codes_by_claim(self) -> Mapping[tuple[SourcePlace, str], tuple[str, bool]]:
+        return {
+            (item.place, item.claim): (item.code, item in self.ignored) for item in self._all_findings if item.claim
+        }
 
     @cached_property
-    def _made(self) -> tuple[CheckFinding, ...]:
+    def _all_findings(self) -> tuple[CheckFinding, ...]:
         """All findings that can be ignored, and notes."""
         result: list[CheckFinding] = []
         for view in self.targets:
             for name, contracts in (*((group.name, group.contracts) for group in view.algorithms), ("", view.claims)):
-                result += (_of_contract(name, claim) for claim in contracts if claim.outcome in OUTCOMES)
+                result += (_convert_contract(name, claim) for claim in contracts if claim.outcome in OUTCOME_CODES)
             result += [warning for group in view.algorithms for warning in group.warnings]
             for name, stop in ((group.name, group.stop) for group in view.algorithms):
                 if stop is not None:
@@ -195,40 +199,44 @@ class CheckReport:
                     )
         return (*result, *self.changes)
 
-    def _unneeded(self) -> Iterator[CheckFinding]:
+    def _find_unneeded(self) -> Iterator[CheckFinding]:
         """Yield findings for comments and entries that ignore none of the findings."""
         for view in self.targets:
             for comment in view.suppressions:
-                if reason := self._reason(view, comment):
+                if reason := self._explain_unneeded(view, comment):
                     place = SourcePlace(view.path, comment.line, comment.column, comment.line, comment.column + 1)
-                    yield finding(rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes))
-        names, needed = ({view.path for view in self.targets}, {item.about for item in self._made})
+                    yield make_finding(
+                        rules.UNNEEDED.code, reason, place, comment.algorithm, key=" ".join(comment.codes)
+                    )
+        names, needed = ({view.path for view in self.targets}, {item.about for item in self._all_findings})
         for entry in self.accepted:
             if entry.path in names and entry.about not in needed:
                 message = (
                     f"accepts {entry.code} of `{entry.claim}` in {entry.path}, which is not reported: remove the entry"
                 )
                 place = SourcePlace(entry.baseline, entry.line)
-                yield finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
+                yield make_finding(rules.UNNEEDED.code, message, place, entry.algorithm, key=" ".join(entry.about))
 
-    def _reason(self, view: CheckView, comment: Suppression) -> str:
+    def _explain_unneeded(self, view: CheckView, comment: Suppression) -> str:
         """Return the reason that a comment is unneeded, and advice; empty if it is needed."""
         if comment.alone:
-            place = ON_HEADER if NEVER_SET.code in comment.codes else "put it on the line of the claim"
+            place = HEADER_ADVICE if NEVER_SET.code in comment.codes else "put it on the line of the claim"
             return f"a comment on its own line suppresses nothing: {place}"
         codes = set(RULES) - {rules.UNNEEDED.code}
         if not comment.codes:
             return f"the comment names no code, such as {rules.NOT_DECIDED.code}: remove the comment"
         for code in comment.codes:
             if code not in codes:
-                near = did_you_mean(code, sorted(codes))
+                near = suggest_closest(code, sorted(codes))
                 return (
                     f"`{code}` is not the code of a finding that a comment can ignore: {near or 'remove the comment'}"
                 )
             # Codes of a baseline count only if one was compared.
             judged = self.compared or code not in (rules.GREW.code, rules.BECAME_UNKNOWN.code)
-            if judged and not any(_comment_covers(view, comment, item) for item in self._made if item.code == code):
-                advice = ON_HEADER if code == NEVER_SET.code and not comment.algorithm else "remove the comment"
+            if judged and not any(
+                _comment_covers(view, comment, item) for item in self._all_findings if item.code == code
+            ):
+                advice = HEADER_ADVICE if code == NEVER_SET.code and not comment.algorithm else "remove the comment"
                 return f"no {code} is found here: {advice}"
         return ""
 
@@ -238,45 +246,48 @@ def _comment_covers(view: CheckView, comment: Suppression, problem: CheckFinding
     return view.path == problem.place.path and comment.covers(problem.code, problem.algorithm, problem.place.line)
 
 
-def _of_contract(algorithm: str, contract: Contract) -> CheckFinding:
-    message = "\n".join([f"{contract.outcome}: {contract.text}", *(reasons(contract) or [contract.reason])])
-    return finding(OUTCOMES[contract.outcome], message, contract.place, algorithm, contract.text)
+def _convert_contract(algorithm: str, contract: Contract) -> CheckFinding:
+    message = "\n".join([f"{contract.outcome}: {contract.text}", *(list_reasons(contract) or [contract.reason])])
+    return make_finding(OUTCOME_CODES[contract.outcome], message, contract.place, algorithm, contract.text)
 
 
-def contracts(claims: Sequence[Contract]) -> list[list[str]]:
+def list_contract_rows(claims: Sequence[Contract]) -> list[list[str]]:
     """Return rows of each `ensures` with its outcome, and the reason if it fails or is not decided."""
     rows: list[list[str]] = []
     for claim in claims:
-        rows += [[claim.outcome, claim.text], *(["", line] for line in reasons(claim))]
+        rows += [[claim.outcome, claim.text], *(["", line] for line in list_reasons(claim))]
     return rows
 
 
-_OUTCOMES = {
+_OUTCOME_VERBS = {
     "holds": ("holds", "hold"), "fails": ("fails", "fail"), "unknown": ("is unknown", "are unknown"),
 }  # fmt: skip
 
 
-def tally(claims: Iterable[Contract]) -> str:
+def summarise_claims(claims: Iterable[Contract]) -> str:
     """Return `4 claims hold, 1 fails`; empty for no claims."""
     counts = Counter(claim.outcome for claim in claims)
-    parts = [(count, verbs[count > 1]) for outcome, verbs in _OUTCOMES.items() if (count := counts[outcome])]
+    parts = [(count, verbs[count > 1]) for outcome, verbs in _OUTCOME_VERBS.items() if (count := counts[outcome])]
     nouns = ["claims " if count > 1 else "claim " for count, _ in parts[:1]] + [""] * len(parts)
     return ", ".join(f"{count} {noun}{verb}" for (count, verb), noun in zip(parts, nouns, strict=False))
 
 
-MAX_DERIVED = 180
+MAX_DERIVED_LENGTH = 180
 """The maximum length of a bound shown next to a claim; a longer one is cut to its terms of the highest degree."""
-AT_MOST = ", at most "
+UPPER_SEPARATOR = ", at most "
 
 
-def reasons(contract: Contract) -> list[str]:
+def list_reasons(contract: Contract) -> list[str]:
     """Return the reason that a contract fails or is not decided, and the guard under which it holds."""
     assuming = [f"assuming {', '.join(contract.assumptions)}"] if contract.assumptions else []
     if contract.outcome not in ("fails", "unknown"):
         return assuming
-    at = f"at {point_text(contract.point)}: " if contract.point else ""
+    at = f"at {format_point(contract.point)}: " if contract.point else ""
     bounds = contract.derived.split("\n")
-    shown = [AT_MOST.join(cut_terms(cost, MAX_DERIVED) for cost in line.split(AT_MOST)) for line in bounds]
+    shown = [
+        UPPER_SEPARATOR.join(cut_terms(cost, MAX_DERIVED_LENGTH) for cost in line.split(UPPER_SEPARATOR))
+        for line in bounds
+    ]
     # With several costs each line names its cost.
     lines = shown if len(shown) > 1 else [f"derived: {cost}" for cost in shown if cost]
     lines.append(at + contract.reason)

@@ -11,12 +11,12 @@ from archline.certificates.check import Checked
 from archline.growth.is_big_o import Proved, Refuted, Undecided, Verdict
 from archline.records import record
 from archline.report.json import VERSION
-from archline.report.layout import Columns, Indented, Part, block_lines, page, terminal_width
+from archline.report.layout import Columns, Indented, Part, render_block, render_page, terminal_width
 
 UPPER, LOWER = "upper", "lower"
-_TIGHT = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
+_SIMPLE_EXPONENT = re.compile(r"\w+|\w+\([\w/]+\)|\d+\.\d+")
 """Exponents without brackets: numbers, names, log2(3) and log2(3/2)."""
-_HEADS = {True: "holds", False: "fails", None: "unknown"}
+_OUTCOME_WORDS = {True: "holds", False: "fails", None: "unknown"}
 
 
 @record
@@ -59,21 +59,21 @@ class Order:
         if self.order is not None:
             result["order"] = self.order
         verdicts = self.verdicts.items()
-        result |= self._joined(
+        result |= self._join_directions(
             "certificate", {n: proof.certificate for n, proof in verdicts if isinstance(proof, Proved)}
         )
         refuted = {name: verdict.counterexample for name, verdict in verdicts if isinstance(verdict, Refuted)}
-        result |= self._joined("counterexample", refuted)
-        result |= self._joined(
+        result |= self._join_directions("counterexample", refuted)
+        result |= self._join_directions(
             "reason", {name: verdict.reason for name, verdict in verdicts if isinstance(verdict, Undecided)}
         )
         if self.verified is not None:
             result["verified"] = self.verified
             rejected = {name: str(check) for name, check in (self.checks or {}).items() if not check.accepted}
-            result |= self._joined("rejected", rejected)
+            result |= self._join_directions("rejected", rejected)
         return result
 
-    def _joined(self, key: str, by_direction: Mapping[str, Any]) -> dict[str, Any]:
+    def _join_directions(self, key: str, by_direction: Mapping[str, Any]) -> dict[str, Any]:
         """Return `key` with the value of the one direction that was asked for; else with those of both, by name."""
         if not by_direction:
             return {}
@@ -81,25 +81,31 @@ class Order:
 
     def explain(self, width: int | None = None) -> str:
         """Return the answer as text, with its proof or counterexample."""
-        return self._text(width or terminal_width(), explain=True)
+        return self._render_text(width or terminal_width(), explain=True)
 
     def __str__(self) -> str:
-        return self._text(terminal_width(), explain=False)
+        return self._render_text(terminal_width(), explain=False)
 
-    def _text(self, width: int, *, explain: bool) -> str:
+    def _render_text(self, width: int, *, explain: bool) -> str:
         """Return the outcome, the counterexamples, and with `explain` the proofs."""
-        head = [f"{_HEADS[self.holds]}: {self._claim}", *(["where " + ", ".join(self.where)] if self.where else [])]
-        verdicts = (_verdict(*self._sides(name), verdict, explain=explain) for name, verdict in self.verdicts.items())
+        head = [
+            f"{_OUTCOME_WORDS[self.holds]}: {self._claim}",
+            *(["where " + ", ".join(self.where)] if self.where else []),
+        ]
+        verdicts = (
+            _explain_verdict(*self._sides_of_direction(name), verdict, explain=explain)
+            for name, verdict in self.verdicts.items()
+        )
         checks: list[str] = []
         for direction, checked in (self.checks or {}).items():
             kind = "certificate" if isinstance(self.verdicts[direction], Proved) else "counterexample"
-            f, g = self._sides(direction)
+            f, g = self._sides_of_direction(direction)
             relation = f" of {f} as O({g})" if len(self.verdicts) > 1 else ""
             checks.append(f"{kind}{relation} {'verified' if checked.accepted else checked}")
-        below = ["", *block_lines(checks, width)] if checks else []
-        return page(width, head, *verdicts) + "".join(f"{line}\n" for line in below)
+        below = ["", *render_block(checks, width)] if checks else []
+        return render_page(width, head, *verdicts) + "".join(f"{line}\n" for line in below)
 
-    def _sides(self, direction: str) -> tuple[str, str]:
+    def _sides_of_direction(self, direction: str) -> tuple[str, str]:
         return (self.f, self.g) if direction == UPPER else (self.g, self.f)
 
     @property
@@ -116,20 +122,20 @@ class Order:
         return f"{self.f} {verb} {self.relation}({self.g})"
 
 
-def _verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Part]:
+def _explain_verdict(f: str, g: str, verdict: Verdict, *, explain: bool) -> Iterator[Part]:
     match verdict:
         case Proved():
             if explain:
                 yield f"{f} is O({g}):"
-                yield Indented(_proof(verdict.certificate))
+                yield Indented(_describe_proof(verdict.certificate))
         case Refuted():
-            yield from _counterexample(f, g, verdict.counterexample)
+            yield from _describe_counterexample(f, g, verdict.counterexample)
         case Undecided(reason=reason):
             yield f"undecided whether {f} is O({g}): {reason}"
 
 
 # Counterexamples
-def _counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterator[Part]:
+def _describe_counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterator[Part]:
     if counterexample["kind"] == "point":
         at = ", ".join(f"{name} = {value}" for name, value in counterexample["at"].items())
         yield f"at {at}, {f} is {counterexample['f']}, and {g} is {counterexample['g']}"
@@ -146,50 +152,50 @@ def _counterexample(f: str, g: str, counterexample: Mapping[str, Any]) -> Iterat
 
 
 # Proofs
-def proof_text(certificate: Mapping[str, Any]) -> Iterator[Part]:
+def describe_certificate(certificate: Mapping[str, Any]) -> Iterator[Part]:
     """Yield the statement of a certificate, and its proof."""
     facts = f" where {', '.join(certificate['facts'])}" if certificate["facts"] else ""
     yield f"{certificate['f']} is O({certificate['g']}){facts}:"
-    yield Indented(_proof(certificate))
+    yield Indented(_describe_proof(certificate))
 
 
-def _proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
+def _describe_proof(certificate: Mapping[str, Any]) -> Iterator[Part]:
     if "multiple" in certificate:
         times, g = certificate["multiple"], certificate["g"]
         yield f"{certificate['f']} = " + (g if times == "1" else f"{times}*({g})")
     for step in certificate["differences"]:
-        yield from _difference(step)
+        yield from _explain_difference(step)
     for bound in certificate["bounds"]:
-        left = _among("min", bound["smallest_of"])
-        right = _among("max", bound["largest_of"])
+        left = _format_extremum("min", bound["smallest_of"])
+        right = _format_extremum("max", bound["largest_of"])
         yield f"{left} <= C*{right}"
-        yield Indented(_steps(bound["proof"], certificate["facts"]))
+        yield Indented(_list_proof_steps(bound["proof"], certificate["facts"]))
 
 
-def _among(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
-    texts = [monomial(powers) for powers in monomials]
+def _format_extremum(function: str, monomials: Sequence[Mapping[str, str]]) -> str:
+    texts = [format_monomial(powers) for powers in monomials]
     return texts[0] if len(texts) == 1 else f"{function}({', '.join(texts)})"
 
 
-def _steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
+def _list_proof_steps(proof: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     if "split" in proof:
         for case in proof["cases"]:
-            assumed = ", ".join(_inequality(inequality, "") for inequality in case["assume"])
+            assumed = ", ".join(_format_inequality(inequality, "") for inequality in case["assume"])
             yield f"if {assumed}:"
-            yield Indented(_steps(case["proof"], facts))
+            yield Indented(_list_proof_steps(case["proof"], facts))
         return
-    left, right = _weighted(proof["left"]), _weighted(proof["right"])
+    left, right = _format_weighted_product(proof["left"]), _format_weighted_product(proof["right"])
     uses = proof["uses"]
     if not uses:
         yield f"{left} = {right}"
         return
-    quotients = "".join(f" * {_quotient(use)}" for use in uses)
+    quotients = "".join(f" * {_format_quotient(use)}" for use in uses)
     yield f"{left} = {right}{quotients}"
     for use in uses:
-        yield from _reasons(use, facts)
+        yield from _explain_inequality(use, facts)
 
 
-def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
+def _explain_inequality(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
     because = use["because"]
     reason = {
         "size": "a size",
@@ -201,82 +207,84 @@ def _reasons(use: Mapping[str, Any], facts: Sequence[str]) -> Iterator[Part]:
         "log of bounded": "a logarithm of what is bounded",
         "order of logs": "ordered as their arguments",
     }.get(because["rule"]) or f"as {facts[because['fact']]}"
-    yield f"{_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
+    yield f"{_format_inequality(use, '' if because['rule'] == 'case' else 'C*')}: {reason}"
     for inner in use.get("uses", ()):
         if inner["because"]["rule"] != "size":
-            yield Indented(_reasons(inner, facts))
+            yield Indented(_explain_inequality(inner, facts))
 
 
-def _inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
-    small, large = monomial(sides["small"]), monomial(sides["large"])
+def _format_inequality(sides: Mapping[str, Any], constant: str = "C*") -> str:
+    small, large = format_monomial(sides["small"]), format_monomial(sides["large"])
     return f"{small} <= {large}" if small == "1" else f"{small} <= {constant}{large}"
 
 
-def _quotient(use: Mapping[str, Any]) -> str:
+def _format_quotient(use: Mapping[str, Any]) -> str:
     """Return `(small/large)^times`, a factor of a product of powers of inequalities."""
-    small, large = monomial(use["small"]), monomial(use["large"])
+    small, large = format_monomial(use["small"]), format_monomial(use["large"])
     below = f"({large})" if set("*/^") & set(large) else large
-    return f"({small}/{below})" + ("" if use["times"] == "1" else f"^{_exponent(use['times'])}")
+    return f"({small}/{below})" + ("" if use["times"] == "1" else f"^{_format_exponent(use['times'])}")
 
 
-def _weighted(pairs: Sequence[Sequence[Any]]) -> str:
+def _format_weighted_product(pairs: Sequence[Sequence[Any]]) -> str:
     texts = []
     for powers, weight in pairs:
-        base = monomial(powers)
-        texts.append(base if weight == "1" else f"({base})^{_exponent(weight)}")
+        base = format_monomial(powers)
+        texts.append(base if weight == "1" else f"({base})^{_format_exponent(weight)}")
     return "*".join(texts)
 
 
-def monomial(powers: Mapping[str, str]) -> str:
+def format_monomial(powers: Mapping[str, str]) -> str:
     """Return a monomial of a certificate in the language's syntax."""
     ordered = sorted(powers.items(), key=lambda pair: pair[0].startswith("log2("))
     # The sign of a sum as a power, such as -1 + log2(3), is not decided by its first character.
     divides = {atom for atom, power in ordered if power.startswith("-") and " " not in power}
-    above = [_power(atom, power) for atom, power in ordered if atom not in divides]
-    below = [_power(atom, power[1:]) for atom, power in ordered if atom in divides]
+    above = [_format_power(atom, power) for atom, power in ordered if atom not in divides]
+    below = [_format_power(atom, power[1:]) for atom, power in ordered if atom in divides]
     top = "*".join(above) or "1"
     if not below:
         return top
     return f"{top}/{below[0]}" if len(below) == 1 else f"{top}/({'*'.join(below)})"
 
 
-def _power(atom: str, power: str) -> str:
+def _format_power(atom: str, power: str) -> str:
     base = f"({atom})" if atom.startswith("2^") and power != "1" else atom
     if power in ("1", "1/2"):
         return base if power == "1" else f"sqrt({base})"
-    return f"{base}^{power}" if _TIGHT.fullmatch(power) else f"{base}^({power})"
+    return f"{base}^{power}" if _SIMPLE_EXPONENT.fullmatch(power) else f"{base}^({power})"
 
 
-def _exponent(text: str) -> str:
+def _format_exponent(text: str) -> str:
     return text if text.isdigit() else f"({text})"
 
 
-def _difference(step: Mapping[str, Any]) -> Iterator[Part]:
-    share = " + ".join(monomial(powers) for powers in step["keeps"])
+def _explain_difference(step: Mapping[str, Any]) -> Iterator[Part]:
+    share = " + ".join(format_monomial(powers) for powers in step["keeps"])
     if len(step["keeps"]) > 1:
         share = f"({share})"
     yield f"{step['of']} >= " + (f"c*{share}" if share else "0")
     if "least" in step and share:
-        yield f"  as no coefficient of {_gap(step)} is negative"
-        yield f"  in powers of {', '.join(map(_excess, step['least']))}"
+        yield f"  as no coefficient of {_format_gap(step)} is negative"
+        yield f"  in powers of {', '.join(map(_format_excess, step['least']))}"
     for cover in step.get("covers", ()):
         amount = Fraction(cover["amount"])
-        small = _multiple(amount, monomial(cover["term"]))
-        large = _multiple(amount * Fraction(cover["factor"]), monomial(cover["into"]))
+        small = _format_multiple(amount, format_monomial(cover["term"]))
+        large = _format_multiple(amount * Fraction(cover["factor"]), format_monomial(cover["into"]))
         yield f"  {small} <= {large}"
 
 
-def _gap(step: Mapping[str, Any]) -> str:
+def _format_gap(step: Mapping[str, Any]) -> str:
     """Return a difference less a share of the terms that it keeps: an expression that is never negative."""
-    share = " + ".join(monomial(powers) for powers in step["keeps"])
-    return f"{step['of']} - {_multiple(Fraction(step['share']), f'({share})' if len(step['keeps']) > 1 else share)}"
+    share = " + ".join(format_monomial(powers) for powers in step["keeps"])
+    return (
+        f"{step['of']} - {_format_multiple(Fraction(step['share']), f'({share})' if len(step['keeps']) > 1 else share)}"
+    )
 
 
-def _excess(bound: Mapping[str, Any]) -> str:
-    return f"{monomial(bound['large'])} - {1 / Fraction(bound['factor'])}"
+def _format_excess(bound: Mapping[str, Any]) -> str:
+    return f"{format_monomial(bound['large'])} - {1 / Fraction(bound['factor'])}"
 
 
-def _multiple(coefficient: Fraction, text: str) -> str:
+def _format_multiple(coefficient: Fraction, text: str) -> str:
     if text == "1":
         return str(coefficient)
     return text if coefficient == 1 else f"{coefficient}*{text}"

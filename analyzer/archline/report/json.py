@@ -13,7 +13,7 @@ from typing import Any
 
 from archline.algebra.polynomial import Poly
 from archline.expr.intervals import Number
-from archline.numbers import exact
+from archline.numbers import format_exact
 from archline.report.view import Contract, SourcePlace, ValueRange
 
 VERSION = 1
@@ -40,13 +40,13 @@ def to_json_value(value: Any, write: Callable[[Poly], str] = str) -> Any:
         case list() | tuple():
             return [to_json_value(item, write) for item in value]
         case Fraction():
-            return exact(value)
+            return format_exact(value)
         case Poly():
             return write(value)
         case SourcePlace():
             return str(value)
         case ValueRange(lower, upper):
-            return {"lower": exact(lower), "upper": exact(upper)}
+            return {"lower": format_exact(lower), "upper": format_exact(upper)}
         case _:
             return {attribute.name: to_json_value(getattr(value, attribute.name), write) for attribute in fields(value)}
 
@@ -58,13 +58,17 @@ def csv_text(rows: Iterable[Sequence[Any]]) -> str:
     return target.getvalue()
 
 
-def point(point: Mapping[str, Number] | None) -> dict[str, str] | None:
+def make_point_document(point: Mapping[str, Number] | None) -> dict[str, str] | None:
     """Return the JSON document of sizes: their exact values as text."""
-    return None if point is None else {name: exact(value) for name, value in point.items()}
+    return None if point is None else {name: format_exact(value) for name, value in point.items()}
 
 
-def contract(contract: Contract) -> dict[str, Any]:
+def make_contract_document(contract: Contract) -> dict[str, Any]:
     """Return the JSON document of an `ensures` or a claim."""
-    result = {**pick(contract, "text", "outcome", "reason"), "at": point(contract.point), "place": contract.place}
+    result = {
+        **pick(contract, "text", "outcome", "reason"),
+        "at": make_point_document(contract.point),
+        "place": contract.place,
+    }
     more = pick(contract, "derived", "fails_where", "suggestion", "assumptions")
     return result | {key: value for key, value in more.items() if value}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from archline.expr.text import Formula, format_fact, pieces_of
 from archline.language import syntax as s
-from archline.numbers import exact
+from archline.numbers import format_exact
 
 _ESCAPES = {
     **{character: f"\\{character}" for character in "#$%&_{}"},
@@ -27,28 +27,28 @@ _RELATIONS = {
 _NO_PRECEDENCE, _LOWEST_PRECEDENCE, _SUM, _PRODUCT, _POWER = range(5)
 
 
-def formula(marked: Formula) -> str:
+def render_formula(marked: Formula) -> str:
     """Render a formula with its relation, if it has one."""
-    before = [_RELATIONS.get(word) or _name(word) for word in marked.relation.split()]
-    return "".join(word if word.endswith(",") else f"{word} " for word in before) + expression(marked.tree)
+    before = [_RELATIONS.get(word) or _render_name(word) for word in marked.relation.split()]
+    return "".join(word if word.endswith(",") else f"{word} " for word in before) + render_expression(marked.tree)
 
 
-def expression(expr: s.Fact) -> str:
+def render_expression(expr: s.Fact) -> str:
     """Render an expression, a fact, or the growth `Theta(...)`, without dollars."""
     parts: list[str] = []
     while isinstance(expr, s.Binary) and expr.op in ("+", "-"):
-        parts += [_render(expr.right, _PRODUCT), expr.op]
+        parts += [_render_operand(expr.right, _PRODUCT), expr.op]
         expr = expr.left
-    return " ".join([_render(expr, _SUM if parts else _NO_PRECEDENCE), *reversed(parts)])
+    return " ".join([_render_operand(expr, _SUM if parts else _NO_PRECEDENCE), *reversed(parts)])
 
 
-def _name(text: str) -> str:
+def _render_name(text: str) -> str:
     return text if len(text) == 1 else rf"\mathit{{{escape_text(text)}}}"
 
 
-def _render(expr: s.Fact, least: int) -> str:
+def _render_operand(expr: s.Fact, least: int) -> str:
     """Render an expression, in parentheses if its operator binds less than `least`."""
-    text, strength = _bare(expr)
+    text, strength = _render_with_precedence(expr)
     return text if strength >= least else rf"\left({text}\right)"
 
 
@@ -63,55 +63,61 @@ def _without_sign(expr: s.Expr) -> s.Expr | None:
             return None
 
 
-def _bare(expr: s.Fact) -> tuple[str, int]:
+def _render_with_precedence(expr: s.Fact) -> tuple[str, int]:
     match expr:
         case s.Integer(value=value):
-            return exact(value), _POWER
+            return format_exact(value), _POWER
         case s.Real(text=text):
             return text, _POWER
         case s.Name(id=name):
-            return _name(name), _POWER
+            return _render_name(name), _POWER
         case s.Unary(op="-", operand=operand):
-            return f"-{_render(operand, _PRODUCT)}", _SUM
+            return f"-{_render_operand(operand, _PRODUCT)}", _SUM
         case s.Binary(op="*" | "/") if (positive := _without_sign(expr)) is not None:
             # A sign binds its factor alone; as that of the whole product it needs no parentheses.
-            return f"-{_render(positive, _PRODUCT)}", _SUM
+            return f"-{_render_operand(positive, _PRODUCT)}", _SUM
         case s.Binary(op="/", left=left, right=right):
-            return rf"\frac{{{_render(left, _SUM)}}}{{{_render(right, _SUM)}}}", _POWER
+            return rf"\frac{{{_render_operand(left, _SUM)}}}{{{_render_operand(right, _SUM)}}}", _POWER
         case s.Binary(op="*", left=left, right=right):
             sign = r" \cdot " if isinstance(right, s.Integer) or _starts_with_digit(right) else r"\,"
-            return f"{_render(left, _PRODUCT)}{sign}{_render(right, _PRODUCT)}", _PRODUCT
+            return f"{_render_operand(left, _PRODUCT)}{sign}{_render_operand(right, _PRODUCT)}", _PRODUCT
         case s.Binary(op="^", left=left, right=right):
-            base = _render(left, _POWER)
+            base = _render_operand(left, _POWER)
             if isinstance(left, s.Binary) and left.op == "/":
                 # An exponent after a fraction would look like one of its numerator.
                 base = rf"\left({base}\right)"
             simple = isinstance(left, s.Name | s.Integer)
-            return f"{base if simple else rf'{{{base}}}'}^{{{_render(right, _SUM)}}}", _PRODUCT
+            return f"{base if simple else rf'{{{base}}}'}^{{{_render_operand(right, _SUM)}}}", _PRODUCT
         case s.Binary(op="%", left=left, right=right):
             # Brackets show its extent next to any operator.
-            return rf"{_render(left, _POWER)} \bmod {_render(right, _POWER)}", _LOWEST_PRECEDENCE
+            return rf"{_render_operand(left, _POWER)} \bmod {_render_operand(right, _POWER)}", _LOWEST_PRECEDENCE
         case s.Binary(op="+" | "-" as op, left=left, right=right):
-            return f"{_render(left, _SUM)} {op} {_render(right, _PRODUCT)}", _SUM
+            return f"{_render_operand(left, _SUM)} {op} {_render_operand(right, _PRODUCT)}", _SUM
         case s.Binary(op=op, left=left, right=right) if op in _RELATIONS:
             least = _NO_PRECEDENCE if op == "or" else _LOWEST_PRECEDENCE
-            return f"{_render(left, least)} {_RELATIONS[op]} {_render(right, least)}", _NO_PRECEDENCE
+            return f"{_render_operand(left, least)} {_RELATIONS[op]} {_render_operand(right, least)}", _NO_PRECEDENCE
         case s.IsPower(value=value, base=base):
-            return rf"{_render(value, _SUM)} \text{{ is power of }} {_render(base, _SUM)}", _NO_PRECEDENCE
+            return (
+                rf"{_render_operand(value, _SUM)} \text{{ is power of }} {_render_operand(base, _SUM)}",
+                _NO_PRECEDENCE,
+            )
         case s.IsSquare(value=value):
-            return rf"{_render(value, _SUM)} \text{{ is square}}", _NO_PRECEDENCE
+            return rf"{_render_operand(value, _SUM)} \text{{ is square}}", _NO_PRECEDENCE
         case s.Divides(divisor=divisor, value=value):
-            return rf"{_render(divisor, _SUM)} \text{{ divides }} {_render(value, _SUM)}", _NO_PRECEDENCE
+            return (
+                rf"{_render_operand(divisor, _SUM)} \text{{ divides }} {_render_operand(value, _SUM)}",
+                _NO_PRECEDENCE,
+            )
         case s.Call(function="sqrt", arguments=(argument,)):
-            return rf"\sqrt{{{_render(argument, _SUM)}}}", _POWER
+            return rf"\sqrt{{{_render_operand(argument, _SUM)}}}", _POWER
         case s.Call(function=function, arguments=arguments):
-            inner = ", ".join(_render(argument, _LOWEST_PRECEDENCE) for argument in arguments)
+            inner = ", ".join(_render_operand(argument, _LOWEST_PRECEDENCE) for argument in arguments)
             if function in _BRACKETS:
                 opening, closing = _BRACKETS[function]
                 return rf"\left{opening}{inner}\right{closing.strip()}", _POWER
             if function == "log2" and isinstance(arguments[0], s.Name | s.Integer):
                 return rf"\log_2 {inner}", _PRODUCT
-            return rf"{_FUNCTIONS.get(function) or _name(function)}\left({inner}\right)", _POWER
+            return rf"{_FUNCTIONS.get(function) or _render_name(function)}\left({inner}\right)", _POWER
         case _:
             return rf"\text{{{escape_text(format_fact(expr))}}}", _POWER
 
@@ -126,14 +132,14 @@ def _starts_with_digit(expr: s.Expr) -> bool:
             return False
 
 
-def display_text(text: str) -> str:
+def render_display_text(text: str) -> str:
     """Render text with formulas, within a display."""
-    return " ".join(_piece(piece) for piece in pieces_of(text))
+    return " ".join(_render_piece(piece) for piece in pieces_of(text))
 
 
-def _piece(text: str) -> str:
+def _render_piece(text: str) -> str:
     if isinstance(text, Formula):
-        return formula(text)
+        return render_formula(text)
     return text if text.isdecimal() else _RELATIONS.get(text) or rf"\text{{{escape_text(text)}}}"
 
 

@@ -10,8 +10,8 @@ from archline.records import record
 
 MIN_WIDTH = 60
 MAX_WIDTH = 160
-GAP = 2
-MIN_COLUMN = 24
+COLUMN_GAP = 2
+MIN_COLUMN_WIDTH = 24
 
 
 def terminal_width() -> int:
@@ -29,7 +29,7 @@ def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
         return [text]
     lines: list[str] = []
     line = ""
-    for piece in _pieces(text, max(8, width - len(indent))):
+    for piece in _split_to_width(text, max(8, width - len(indent))):
         joined = f"{line} {piece}" if line else piece
         if line and len(joined) > width:
             lines.append(line)
@@ -38,10 +38,10 @@ def wrap(text: str, width: int, indent: str = "  ") -> list[str]:
     return [*lines, line]
 
 
-def _pieces(text: str, width: int, depth: int = 0) -> Iterator[str]:
+def _split_to_width(text: str, width: int, depth: int = 0) -> Iterator[str]:
     """Yield the words of a text, no longer than `width` if possible, each sign with the word after it."""
     sign = ""
-    for word in split_outside(text, depth):
+    for word in split_outside_brackets(text, depth):
         if word in ("+", "-"):
             sign = f"{word} "
             continue
@@ -49,12 +49,12 @@ def _pieces(text: str, width: int, depth: int = 0) -> Iterator[str]:
         if len(piece) <= width:
             yield piece
         elif " " in word:
-            yield from _pieces(piece, width, depth + 1)
+            yield from _split_to_width(piece, width, depth + 1)
         else:
-            yield from _broken(piece, width)
+            yield from _break_piece(piece, width)
 
 
-def split_outside(text: str, depth: int = 0) -> list[str]:
+def split_outside_brackets(text: str, depth: int = 0) -> list[str]:
     """Split a text into words, at spaces inside at most `depth` brackets."""
     words = [""]
     level = 0
@@ -67,7 +67,7 @@ def split_outside(text: str, depth: int = 0) -> list[str]:
     return [word for word in words if word]
 
 
-def _broken(piece: str, width: int) -> Iterator[str]:
+def _break_piece(piece: str, width: int) -> Iterator[str]:
     while len(piece) > width:
         level, places = 0, []
         for at, character in enumerate(piece[:width]):
@@ -83,12 +83,12 @@ def _broken(piece: str, width: int) -> Iterator[str]:
     yield piece
 
 
-def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = frozenset()) -> list[str]:
+def align_table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = frozenset()) -> list[str]:
     """Lay out rows in aligned columns; the widest columns are wrapped to fit. `right` numbers those aligned right.
 
     A table whose columns have reached the minimum width may be wider.
     """
-    widths = _widths(rows, width)
+    widths = _fit_widths(rows, width)
     lines: list[str] = []
     for row in rows:
         cells = [wrap(cell, column_width) for cell, column_width in zip(row, widths, strict=True)]
@@ -98,25 +98,25 @@ def table(rows: Sequence[Sequence[str]], width: int, *, right: frozenset[int] = 
                 part.rjust(column_width) if index in right else part.ljust(column_width)
                 for index, (part, column_width) in enumerate(zip(parts, widths, strict=True))
             ]
-            lines.append((" " * GAP).join(placed).rstrip())
+            lines.append((" " * COLUMN_GAP).join(placed).rstrip())
     return lines
 
 
-def _widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
+def _fit_widths(rows: Sequence[Sequence[str]], width: int) -> list[int]:
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    room = width - GAP * (len(widths) - 1)
+    room = width - COLUMN_GAP * (len(widths) - 1)
     while sum(widths) > room:
         widest = max(range(len(widths)), key=lambda index: widths[index])
         # Narrow the widest column to the next one at most, so that several wide columns share the shortage.
-        second = max((column for column in widths if column < widths[widest]), default=MIN_COLUMN)
-        target = max(MIN_COLUMN, room - (sum(widths) - widths[widest]), second)
+        second = max((column for column in widths if column < widths[widest]), default=MIN_COLUMN_WIDTH)
+        target = max(MIN_COLUMN_WIDTH, room - (sum(widths) - widths[widest]), second)
         if target >= widths[widest]:
             break
         widths[widest] = target
     return widths
 
 
-def indented(lines: Sequence[str], by: int = 2) -> list[str]:
+def indent_lines(lines: Sequence[str], by: int = 2) -> list[str]:
     """Indent the lines by some spaces."""
     return [" " * by + line if line else line for line in lines]
 
@@ -140,15 +140,15 @@ Part: TypeAlias = "str | Columns | Indented | Sequence[str]"
 """A sentence, rows, indented parts, or lines that fit."""
 
 
-def page(width: int, head: str | Iterable[Part], *blocks: Iterable[Part]) -> str:
+def render_page(width: int, head: str | Iterable[Part], *blocks: Iterable[Part]) -> str:
     """Return a head, and the indented blocks below it, each after an empty line; empty blocks are left out."""
-    lines = block_lines([head] if isinstance(head, str) else head, width)
-    for shown in filter(None, (block_lines(block, width - 2) for block in blocks)):
-        lines += ["", *indented(shown)]
+    lines = render_block([head] if isinstance(head, str) else head, width)
+    for shown in filter(None, (render_block(block, width - 2) for block in blocks)):
+        lines += ["", *indent_lines(shown)]
     return "\n".join(lines) + "\n"
 
 
-def block_lines(parts: Iterable[Part], width: int) -> list[str]:
+def render_block(parts: Iterable[Part], width: int) -> list[str]:
     """Return the lines of a block: its parts in sequence."""
     lines: list[str] = []
     for part in parts:
@@ -156,9 +156,9 @@ def block_lines(parts: Iterable[Part], width: int) -> list[str]:
             case str():
                 lines += wrap(part, width)
             case Columns(rows=rows):
-                lines += table(rows, width, right=frozenset(part.right)) if rows else []
+                lines += align_table(rows, width, right=frozenset(part.right)) if rows else []
             case Indented(parts=inside):
-                lines += indented(block_lines(inside, width - 2))
+                lines += indent_lines(render_block(inside, width - 2))
             case _:
                 lines += part
     return lines

@@ -11,8 +11,8 @@ from archline.language.format_statements import format_parameter
 from archline.records import record
 from archline.report.documents import Document, Table
 from archline.report.json import pick
-from archline.report.layout import indented, wrap
-from archline.report.view import contract_text, shown_place
+from archline.report.layout import indent_lines, wrap
+from archline.report.view import contract_text, format_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,16 +52,16 @@ class LibraryEntry:
         return _NEXT_SENTENCE.split(self.algorithm.doc or "")[0]
 
 
-def text(entries: Sequence[LibraryEntry], width: int) -> str:
+def render_listing(entries: Sequence[LibraryEntry], width: int) -> str:
     """Return a block for each module: each algorithm with its parameters, and below them its summary."""
     blocks = [
-        [module, *(line for entry in group for line in _entry_lines(entry, width))]
+        [module, *(line for entry in group for line in _list_entry_lines(entry, width))]
         for module, group in groupby(entries, key=lambda entry: entry.module)
     ]
     return "\n".join("".join(f"{line}\n" for line in block) for block in blocks or [["no algorithms"]])
 
 
-def _entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
+def _list_entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
     """Yield `  name(parameters)`, broken between parameters, and the summary."""
     line = f"  {entry.name}("
     margin = " " * min(len(line), width // 2)
@@ -74,28 +74,28 @@ def _entry_lines(entry: LibraryEntry, width: int) -> Iterator[str]:
         else:
             line += f"{' ' * bool(index)}{piece}"
     yield line if entry.parameters else f"{line})"
-    yield from indented(wrap(entry.summary, width - 6, "") if entry.summary else [], 6)
+    yield from indent_lines(wrap(entry.summary, width - 6, "") if entry.summary else [], 6)
 
 
-def document(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
+def make_json_document(entries: Sequence[LibraryEntry]) -> dict[str, Any]:
     """Return the JSON document of `archline list`."""
     keys = "target", "module", "name", "parameters", "summary", "doc=algorithm.doc"
     return {"version": VERSION, "algorithms": [pick(entry, *keys) for entry in entries]}
 
 
-def declaration(algorithm: s.Algorithm, signature: model.Signature) -> Document:
+def make_declaration_page(algorithm: s.Algorithm, signature: model.Signature) -> Document:
     """Return the page of an algorithm's header: its parameters, sizes, facts and `ensures`."""
-    rows = tuple(_parameter(parameter) for parameter in algorithm.parameters)
+    rows = tuple(_split_parameter(parameter) for parameter in algorithm.parameters)
     sentences: list[str] = []
     if signature.size_names:
         sentences.append(f"sizes: {', '.join(signature.size_names)}")
     if algorithm.where:
         sentences.append(join_phrases("where ", join_with_mark(map(Formula, algorithm.where), ", ")))
     sentences += [join_phrases("ensures ", contract_text(claim)) for claim in algorithm.ensures]
-    place = shown_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
+    place = format_place(f"{algorithm.name_span.source.path}:{algorithm.name_span.line}")
     return Document(algorithm.name, algorithm.doc or "", place, ((Table(("parameter", "type"), rows), *sentences),))
 
 
-def _parameter(parameter: s.Parameter) -> tuple[str, str]:
+def _split_parameter(parameter: s.Parameter) -> tuple[str, str]:
     name, _, kind = format_parameter(parameter).partition(": ")
     return name, kind

@@ -13,21 +13,21 @@ from archline.energy.estimates import apply_model
 from archline.energy.fitting import MAX_CONDITION, Fit, find_definition
 from archline.energy.machines import Machine, Quantity
 from archline.energy.model import Model
-from archline.energy.quantities import LEVELS, OF_LEVEL, QUANTITIES
+from archline.energy.quantities import LEVEL_QUANTITIES, LEVELS, QUANTITIES
 from archline.energy.units import format_si, parse_unit
 from archline.expr.text import format_expression
 from archline.language.diagnostics import format_count
 from archline.report.json import VERSION, pick
-from archline.report.layout import Columns, Indented, block_lines, page, table, wrap
+from archline.report.layout import Columns, Indented, align_table, render_block, render_page, wrap
 
-POWER_OF_TEN = re.compile(r"[\d.]+[eE]")
+SCIENTIFIC_NUMBER = re.compile(r"[\d.]+[eE]")
 """The start of a number in scientific notation, which is shown with an SI prefix instead."""
 
 
-def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
+def list_machines(machines: Sequence[Machine], models: Sequence[Model], width: int) -> str:
     """Return a line for each machine, with the models that it has all quantities for; others are named below them."""
     rows = [
-        [machine.name, machine.collection, machine.title, ", ".join(feasible_models(machine, models))]
+        [machine.name, machine.collection, machine.title, ", ".join(find_feasible_models(machine, models))]
         for machine in machines
     ]
     shown = [["machine", "source", "title", "models"], *(row for row in rows if row[-1])]
@@ -36,32 +36,36 @@ def listed(machines: Sequence[Machine], models: Sequence[Model], width: int) -> 
         "quantity that a model needs and a machine lacks. These lack quantities of every model: "
         f"{', '.join(row[0] for row in rows if not row[-1])}."
     )
-    return "\n".join([*table(shown, width), "", *wrap(notes, width)]) + "\n"
+    return "\n".join([*align_table(shown, width), "", *wrap(notes, width)]) + "\n"
 
 
-def feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
+def find_feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
     """Return the models for which the machine has all quantities, given or converted."""
     return [model.name for model in models if not apply_model(model, machine).missing]
 
 
-def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
+def render_machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
     """Return every number of a machine with its kind and source, the quantities that models lack, and the notes."""
     sources = list(
         dict.fromkeys(str(quantity.source) for quantity in machine.quantities.values() if str(quantity.source))
     )
     numbers = {source: f"[{number}]" for number, source in enumerate(sources, 1)}
     rows = [["quantity", "value", "kind", "source", "meaning"]]
-    rows += [_row(quantity, numbers) for quantity in machine.quantities.values() if quantity.name[:2] not in LEVELS]
+    rows += [
+        _make_quantity_row(quantity, numbers)
+        for quantity in machine.quantities.values()
+        if quantity.name[:2] not in LEVELS
+    ]
     head = f"{machine.name}: {machine.title}" + (f" ({machine.year})" if machine.year is not None else "")
-    levels = _levels(machine, numbers)
+    levels = _make_level_rows(machine, numbers)
     plain = machine.name.partition("@")[0]
-    checks = [_check(machine.quantities[name], value) for name, value in machine.checked().items()]
-    return page(
+    checks = [_make_check_row(machine.quantities[name], value) for name, value in machine.checked().items()]
+    return render_page(
         width,
         head,
         [Columns(rows)],
         [Columns(levels)] if len(levels) > 1 else [],
-        ["models", Indented([Columns([_feeds(machine, model) for model in models])])],
+        ["models", Indented([Columns([_make_model_row(machine, model) for model in models])])],
         [["variants: " + ", ".join(f"{plain}@{variant}" for variant in machine.variants)]] if machine.variants else [],
         ["given numbers that can also be computed from others", Indented([Columns(checks)])] if checks else [],
         ["sources", Indented(f"{numbers[source]} {source}" for source in sources)],
@@ -69,14 +73,14 @@ def machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
     )
 
 
-def _row(quantity: Quantity, numbers: Mapping[str, str]) -> list[str]:
+def _make_quantity_row(quantity: Quantity, numbers: Mapping[str, str]) -> list[str]:
     meaning = f"{quantity.meaning} ({quantity.scope})" if quantity.scope else quantity.meaning
-    return [quantity.name, _value(quantity), quantity.kind, numbers.get(str(quantity.source), ""), meaning]
+    return [quantity.name, _format_value(quantity), quantity.kind, numbers.get(str(quantity.source), ""), meaning]
 
 
-def _value(quantity: Quantity) -> str:
+def _format_value(quantity: Quantity) -> str:
     value = quantity.as_written
-    if quantity.formula is not None or POWER_OF_TEN.match(value):
+    if quantity.formula is not None or SCIENTIFIC_NUMBER.match(value):
         value = format_si(quantity.value, "" if quantity.unit == "1" else quantity.unit)
     written = value.partition(" ")[2]
     if quantity.formula is not None:
@@ -84,27 +88,27 @@ def _value(quantity: Quantity) -> str:
     if quantity.doubling is not None:
         value += f", {'doubles' if quantity.doubling > 0 else 'halves'} in {float(abs(quantity.doubling)):g} years"
     if quantity.error is not None:
-        value += f" +- {_margin(quantity, written)}" + (" (standard error)" if quantity.kind == "fitted" else "")
+        value += f" +- {_format_error(quantity, written)}" + (" (standard error)" if quantity.kind == "fitted" else "")
     return value
 
 
-def _levels(machine: Machine, numbers: Mapping[str, str]) -> list[list[str]]:
+def _make_level_rows(machine: Machine, numbers: Mapping[str, str]) -> list[list[str]]:
     """Return a row for each level of caches with the known values, their kind and source."""
     quantities = machine.quantities
-    held = {level: [quantities.get(f"{level}_{name}") for name in OF_LEVEL] for level in LEVELS}
+    held = {level: [quantities.get(f"{level}_{name}") for name in LEVEL_QUANTITIES] for level in LEVELS}
 
     def cell(quantity: Quantity | None) -> str:
         return (
             "-"
             if quantity is None
-            else f"{_value(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
+            else f"{_format_value(quantity)} ({quantity.kind}) {numbers.get(str(quantity.source), '')}".rstrip()
         )
 
     rows = [[level, *map(cell, row)] for level, row in held.items() if any(row)]
-    return [["level", *(f"{name} by cores" if name == "shared" else name for name in OF_LEVEL)], *rows]
+    return [["level", *(f"{name} by cores" if name == "shared" else name for name in LEVEL_QUANTITIES)], *rows]
 
 
-def _margin(quantity: Quantity, written: str) -> str:
+def _format_error(quantity: Quantity, written: str) -> str:
     """Return the error of a number in the unit in which the number is written."""
     assert quantity.error is not None
     unit = parse_unit(written or "1")
@@ -115,7 +119,7 @@ def _margin(quantity: Quantity, written: str) -> str:
     )
 
 
-def _feeds(machine: Machine, model: Model) -> list[str]:
+def _make_model_row(machine: Machine, model: Model) -> list[str]:
     """Return the quantities that the machine lacks for the model, and the answers that it has without them."""
     on = apply_model(model, machine)
     lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
@@ -126,7 +130,7 @@ def _feeds(machine: Machine, model: Model) -> list[str]:
     return [model.name, "; ".join([*answers, *rest])]
 
 
-def _check(quantity: Quantity, value: Any) -> list[str]:
+def _make_check_row(quantity: Quantity, value: Any) -> list[str]:
     assert quantity.check is not None
     apart = (
         "equal" if value == quantity.value else f"{float(100 * (quantity.value / value - 1)):+.2g} %" if value else "-"
@@ -140,7 +144,7 @@ def _check(quantity: Quantity, value: Any) -> list[str]:
     ]
 
 
-def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
+def make_json_document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
     """Return a machine for JSON; values are exact, in base units."""
     return {
         "version": 2,
@@ -151,12 +155,12 @@ def document(machine: Machine, models: Sequence[Model]) -> dict[str, Any]:
         "notes": machine.notes,
         "variants": machine.variants,
         "year": machine.year,
-        "models": feasible_models(machine, models),
-        "quantities": {quantity.name: _quantity(quantity) for quantity in machine.quantities.values()},
+        "models": find_feasible_models(machine, models),
+        "quantities": {quantity.name: _make_quantity_document(quantity) for quantity in machine.quantities.values()},
     }
 
 
-def _quantity(quantity: Quantity) -> dict[str, Any]:
+def _make_quantity_document(quantity: Quantity) -> dict[str, Any]:
     return {
         "value": quantity.value,
         "unit": quantity.unit,
@@ -169,7 +173,7 @@ def _quantity(quantity: Quantity) -> dict[str, Any]:
     }
 
 
-_HOW = {
+_LOOKUP_HINTS = {
     "simd": ": 4 in vectors of 128 bits, 16 in 512",
     "flop_per_cycle": ": 2 with one unit for fused multiply-adds, 4 with two",
     "peak": " in double precision",
@@ -179,45 +183,47 @@ _HOW = {
 }
 
 
-def toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
+def render_toml(head: Mapping[str, object], tables: Mapping[str, Mapping[str, str]]) -> str:
     """Return a machine file of the keys `head` and of `tables` by the name of a quantity: `peak`, `peak@single`."""
-    lines = _lines(head)
+    lines = _format_toml_keys(head)
     for name, keys in tables.items():
-        lines += ["", *_toml_table(name, keys)]
+        lines += ["", *_list_toml_lines(name, keys)]
     return "\n".join(lines) + "\n"
 
 
-def _toml_table(name: str, keys: Mapping[str, str]) -> list[str]:
+def _list_toml_lines(name: str, keys: Mapping[str, str]) -> list[str]:
     plain, _, variant = name.partition("@")
     level, _, of_level = plain.partition("_")
     path = ("level", level, "quantity", of_level) if level in LEVELS else ("quantity", plain)
-    return [f"[{'.'.join((*(('variant', variant) if variant else ()), *path))}]", *_lines(keys)]
+    return [f"[{'.'.join((*(('variant', variant) if variant else ()), *path))}]", *_format_toml_keys(keys)]
 
 
-def _lines(keys: Mapping[str, object]) -> list[str]:
+def _format_toml_keys(keys: Mapping[str, object]) -> list[str]:
     """Return a line for each key; strings and lists in JSON are valid TOML."""
     return [f"{key} = {dumps(value, ensure_ascii=False)}" for key, value in keys.items()]
 
 
-def draft(listing: Draft, name: str) -> str:
+def render_draft(listing: Draft, name: str) -> str:
     """Return a machine file with the values of a listing; tables of missing values are in comments, to be completed."""
     text = (
         f"# A draft of {name}.toml from {listing.listing}. Quantities that are not in it are at the end:\n"
         "# replace each ? by the number and its source, and remove the #: before the lines.\n"
     )
-    text += toml({"title": listing.processor, **({"notes": listing.notes} if listing.notes else {})}, listing.stated)
+    text += render_toml(
+        {"title": listing.processor, **({"notes": listing.notes} if listing.notes else {})}, listing.stated
+    )
     for name_of_quantity in listing.lacking:
         definition = QUANTITIES[name_of_quantity]
-        text += f"\n# {name_of_quantity}: {definition.meaning}{_HOW.get(name_of_quantity, '')}\n"
+        text += f"\n# {name_of_quantity}: {definition.meaning}{_LOOKUP_HINTS.get(name_of_quantity, '')}\n"
         kind = "peak" if definition.unit.endswith("/s") else "rated"
         keys = {"value": "?", "unit": definition.unit, "kind": kind, "source": "?"}
         if name_of_quantity == "peak" and "flop_per_cycle" in listing.lacking:
             keys = {"from": "cores*simd*flop_per_cycle*frequency/2", "unit": definition.unit}
-        text += "".join(f"#: {line}\n" for line in _toml_table(name_of_quantity, keys))
+        text += "".join(f"#: {line}\n" for line in _list_toml_lines(name_of_quantity, keys))
     return text
 
 
-BYTES = {"half": 2, "single": 4, "double": 8}
+BYTES_PER_WORD = {"half": 2, "single": 4, "double": 8}
 
 
 def fit_document(fit: Fit) -> dict[str, Any]:
@@ -257,32 +263,36 @@ def fit_text(fit: Fit, width: int) -> str:
         f"(root mean square), {largest:.2g} % at most",
         *([f"largest rates seen: {rates}"] if rates else ()),
     )
-    return page(width, [(title,)], [Columns(rows)]) + "\n" + "".join(f"{line}\n" for line in block_lines(stands, width))
+    return (
+        render_page(width, [(title,)], [Columns(rows)])
+        + "\n"
+        + "".join(f"{line}\n" for line in render_block(stands, width))
+    )
 
 
 def _format_si(name: str, value: float, digits: int = 4) -> str:
     return format_si(Fraction(value), find_definition(name).unit, digits)
 
 
-def fitted_machine(fit: Fit, title: str) -> str:
+def render_fitted_machine(fit: Fit, title: str) -> str:
     """Return a machine file that the fit's model can use: each number with its kind, error and source."""
     variants = [name.partition("@")[2] for name in fit.parameters if "@" in name]
     source = f"fit of {fit.data.source}, {fit.data.runs} runs, condition number {fit.condition:.3g} (archline fit)"
     note_of_rates = f"the largest of {fit.data.source}, {fit.data.runs} runs"
     tables: dict[str, dict[str, str]] = {}
     for name, parameter in fit.parameters.items():
-        tables[name] = _entry(f"{parameter.value:.9g}", parameter.unit, "fitted", source)
+        tables[name] = _make_quantity_table(f"{parameter.value:.9g}", parameter.unit, "fitted", source)
         tables[name]["error"] = f"{parameter.standard_error:.3g}"
     for name, value in fit.rates.items():
-        tables[name] = _entry(f"{value:.9g}", find_definition(name).unit, "measured", note_of_rates)
+        tables[name] = _make_quantity_table(f"{value:.9g}", find_definition(name).unit, "measured", note_of_rates)
         time = name.replace("peak_sustained", "tau_flop").replace("bandwidth_sustained", "tau_mem")
         tables[time] = {"from": f"1/{name.partition('@')[0]}", "unit": find_definition(time).unit}
     for variant in variants or [""] if fit.rates else []:
         note = f"{variant} precision" if variant else "double precision, as the measurements name none"
         name = f"word@{variant}" if variant else "word"
-        tables[name] = _entry(str(BYTES[variant or "double"]), "B/word", "definition", note)
-    return toml({"title": title, **({"default_variant": variants[0]} if variants else {})}, tables)
+        tables[name] = _make_quantity_table(str(BYTES_PER_WORD[variant or "double"]), "B/word", "definition", note)
+    return render_toml({"title": title, **({"default_variant": variants[0]} if variants else {})}, tables)
 
 
-def _entry(value: str, unit: str, kind: str, note: str) -> dict[str, str]:
+def _make_quantity_table(value: str, unit: str, kind: str, note: str) -> dict[str, str]:
     return {"value": value, "unit": unit, "kind": kind, "source.note": note}

@@ -9,35 +9,35 @@ from typing import Any
 from archline.energy.optimise.problem import BRACKETED, INFEASIBLE, LATTICE, EnergyOptimum, Number, Optimisation, Span
 from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
-from archline.numbers import readable
+from archline.numbers import format_readable
 from archline.report import json
 from archline.report.energies import shown
-from archline.report.energies.formats import cache
-from archline.report.layout import Columns, Indented, page
+from archline.report.energies.formats import make_cache_document
+from archline.report.layout import Columns, Indented, render_page
 
-EXACT = 1e-9
+MAX_EXACT_GAP = 1e-9
 """Relative gaps below this are rounding errors."""
-MOST_LISTED = 6
+MAX_LISTED_VALUES = 6
 """The maximum number of values of a variable that are listed; more are shown by their number and range."""
-LARGEST_EXACT = 10**15
+MAX_EXACT_INTEGER = 10**15
 """Whole numbers up to this are shown with all digits."""
 
 
-def text(answer: Optimisation, width: int) -> str:
+def render_optimum(answer: Optimisation, width: int) -> str:
     """Return the page of an optimum."""
     problem, optimum = answer.problem, answer.found
-    given = ", ".join(f"{name} = {readable(value)}" for name, value in answer.fixed.items())
-    title = f"{answer.target} on {answer.machine}, model {answer.model}: minimum {_named(problem.minimise)}"
+    given = ", ".join(f"{name} = {format_readable(value)}" for name, value in answer.fixed.items())
+    title = f"{answer.target} on {answer.machine}, model {answer.model}: minimum {_spell_name(problem.minimise)}"
     title = "; ".join(filter(None, (title, given, shown.cache_text(answer.cache))))
     constraints = ", ".join(dict.fromkeys(constraint.text for constraint in problem.constraints))
     limits = [Indented([f"subject to {constraints}"])] if constraints else []
     if optimum.value is None:
-        return page(width, [title, *limits], [_none(optimum)])
+        return render_page(width, [title, *limits], [_describe_infeasibility(optimum)])
     stated = [] if optimum.estimate is None else [Columns(shown.list_statements(optimum.estimate.model))]
-    return page(width, [title, *limits], [Columns(list(_rows(answer)))], stated, list(_notes(answer)))
+    return render_page(width, [title, *limits], [Columns(list(_list_rows(answer)))], stated, list(_list_notes(answer)))
 
 
-def _none(optimum: EnergyOptimum) -> str:
+def _describe_infeasibility(optimum: EnergyOptimum) -> str:
     if optimum.status == BRACKETED:
         return "no feasible point was found, and infeasibility is not proved"
     if not optimum.conflict:
@@ -47,21 +47,21 @@ def _none(optimum: EnergyOptimum) -> str:
     return f"{INFEASIBLE}: {' and '.join(optimum.conflict)} {end}{best}"
 
 
-def _rows(answer: Optimisation) -> Iterator[list[str]]:
+def _list_rows(answer: Optimisation) -> Iterator[list[str]]:
     problem, optimum = answer.problem, answer.found
     assert optimum.value is not None
     assert optimum.lower is not None
     ends = Interval(Fraction(optimum.lower), Fraction(optimum.value))
-    yield [_named(problem.minimise), format_amount(ends, problem.unit), _proved(optimum)]
+    yield [_spell_name(problem.minimise), format_amount(ends, problem.unit), _describe_proof(optimum)]
     yield from (_variable_row(optimum, variable.name) for variable in problem.variables)
     estimate = optimum.estimate
     if estimate is not None:
         for name, unit in shown.ANSWERS:
-            amount = shown.answers(estimate)[name]
+            amount = shown.collect_answers(estimate)[name]
             if amount is not None and name != problem.minimise:
-                yield [_named(name), format_amount(amount, unit), ""]
+                yield [_spell_name(name), format_amount(amount, unit), ""]
         more = [name for name in ("P", "memory") if name in estimate.amounts.keys() - optimum.variables.keys()]
-        yield from ([name, _count(estimate.amounts[name]), ""] for name in more)
+        yield from ([name, _format_count(estimate.amounts[name]), ""] for name in more)
     yield ["binding", "; ".join(optimum.binding) or "nothing", ""]
     yield from ([f"{name} =", text, "closed form"] for name, text in optimum.closed_form.items())
 
@@ -70,69 +70,69 @@ def _variable_row(optimum: EnergyOptimum, name: str) -> list[str]:
     """Make the row of a variable: its values at the optimum, and those within 1 % of the optimum."""
     value, near = optimum.variables[name], optimum.ranges.get(name)
     free = " (any of these)" if isinstance(value, tuple) else ""
-    around = _list_values(optimum.some_near.get(name, ()), _span(near, 4)) if near else ""
+    around = _format_values(optimum.some_near.get(name, ()), _format_span(near, 4)) if near else ""
     around = "no other value" if near == (value, value) else around
-    values = _list_values(optimum.some.get(name, ()), _span(value))
+    values = _format_values(optimum.some.get(name, ()), _format_span(value))
     return [name, f"{values}{free}", f"{around} within 1 %" if around else ""]
 
 
-def _count(amount: Interval) -> str:
-    ends = dict.fromkeys(_number(end) for end in (amount.lower, amount.upper))
+def _format_count(amount: Interval) -> str:
+    ends = dict.fromkeys(_format_number(end) for end in (amount.lower, amount.upper))
     return " .. ".join(ends)
 
 
-def _proved(optimum: EnergyOptimum) -> str:
+def _describe_proof(optimum: EnergyOptimum) -> str:
     if optimum.status == BRACKETED:
         assert optimum.bound is not None
         return f"lower bound {optimum.bound:.6g}: a gap of {optimum.gap:.2g}"
     if optimum.method == LATTICE:
         return f"the minimum of {optimum.points:,} points"
-    return "optimal" if optimum.gap is not None and optimum.gap <= EXACT else "optimal up to 1e-6"
+    return "optimal" if optimum.gap is not None and optimum.gap <= MAX_EXACT_GAP else "optimal up to 1e-6"
 
 
-def _notes(answer: Optimisation) -> Iterator[str]:
+def _list_notes(answer: Optimisation) -> Iterator[str]:
     optimum = answer.found
     free = [name for name, value in optimum.variables.items() if isinstance(value, tuple)]
     if free:
-        yield f"the values above are for {', '.join(f'{name} = {_number(optimum.at[name])}' for name in free)}"
+        yield f"the values above are for {', '.join(f'{name} = {_format_number(optimum.at[name])}' for name in free)}"
     end = "upper" if answer.problem.upper else "lower"
     if optimum.lower != optimum.value:
         yield f"costs known only within bounds count at their {end} bounds"
         if "power" in (answer.problem.minimise, *(constraint.bounded for constraint in answer.problem.constraints)):
             yield "power counts at opposite bounds of energy and time: `archline energy` prints closer bounds"
-    yield from _collect_notes(optimum)
+    yield from _list_optimum_notes(optimum)
     if answer.assumptions:
         yield f"assuming {', '.join(answer.assumptions)}"
 
 
-def _collect_notes(optimum: EnergyOptimum) -> list[str]:
-    return [*optimum.notes, *shown.beyond_peak([] if optimum.estimate is None else [optimum.estimate])]
+def _list_optimum_notes(optimum: EnergyOptimum) -> list[str]:
+    return [*optimum.notes, *shown.warn_beyond_peak([] if optimum.estimate is None else [optimum.estimate])]
 
 
-def _named(name: str) -> str:
+def _spell_name(name: str) -> str:
     return {"energy_delay": "energy-delay", "flops_per_joule": "flops per joule"}.get(name, name)
 
 
-def _span(value: Number | Span, digits: int = 6) -> str:
+def _format_span(value: Number | Span, digits: int = 6) -> str:
     ends = value if isinstance(value, tuple) else (value,)
-    return " .. ".join(_number(end, digits) for end in ends)
+    return " .. ".join(_format_number(end, digits) for end in ends)
 
 
-def _list_values(values: Sequence[int], span: str) -> str:
+def _format_values(values: Sequence[int], span: str) -> str:
     """Return `span`, or if only some `values` in it are optimal, these values or their number."""
-    listed = ", ".join(map(str, values)) if len(values) <= MOST_LISTED else f"{len(values)} of the values {span}"
+    listed = ", ".join(map(str, values)) if len(values) <= MAX_LISTED_VALUES else f"{len(values)} of the values {span}"
     return listed or span
 
 
-def _number(value: Number | Fraction, digits: int = 6) -> str:
+def _format_number(value: Number | Fraction, digits: int = 6) -> str:
     if isinstance(value, float) and not value.is_integer():
         return f"{value:.{digits}g}"
     number = Fraction(value)
-    whole = number.denominator == 1 and abs(number) <= LARGEST_EXACT
-    return str(number) if whole or isinstance(value, int) else shown.approximate(number, digits)
+    whole = number.denominator == 1 and abs(number) <= MAX_EXACT_INTEGER
+    return str(number) if whole or isinstance(value, int) else shown.format_approximate(number, digits)
 
 
-def document(answer: Optimisation) -> str:
+def render_json(answer: Optimisation) -> str:
     """Return the answer as JSON; numbers are in base units, rounded as floating-point numbers are."""
     problem, optimum = answer.problem, answer.found
     return json.render(
@@ -142,21 +142,27 @@ def document(answer: Optimisation) -> str:
             "end": "upper" if problem.upper else "lower",
             "objective": {**json.pick(optimum, "value", "lower"), "unit": problem.unit},
             **json.pick(optimum, "bound", "gap"),
-            "variables": {name: _ends(value, optimum.some.get(name, ())) for name, value in optimum.variables.items()},
+            "variables": {
+                name: _make_ends_document(value, optimum.some.get(name, ()))
+                for name, value in optimum.variables.items()
+            },
             "at": optimum.at,
-            "ranges": {name: _ends(value, optimum.some_near.get(name, ())) for name, value in optimum.ranges.items()},
+            "ranges": {
+                name: _make_ends_document(value, optimum.some_near.get(name, ()))
+                for name, value in optimum.ranges.items()
+            },
             **json.pick(optimum, "binding", "conflict", "attainable"),
             "closed_form": optimum.closed_form or None,
             **json.pick(optimum, "method", "points"),
-            "notes": _collect_notes(optimum),
-            "cache": cache(answer.cache),
+            "notes": _list_optimum_notes(optimum),
+            "cache": make_cache_document(answer.cache),
             **({} if optimum.estimate is None else json.pick(optimum.estimate.model, *shown.STATEMENTS)),
             "assumptions": answer.assumptions,
         }
     )
 
 
-def _ends(value: Number | Span, some: Sequence[int]) -> Any:
+def _make_ends_document(value: Number | Span, some: Sequence[int]) -> Any:
     if not isinstance(value, tuple):
         return value
     return {"from": value[0], "to": value[1], **({"values": some} if some else {})}

@@ -14,13 +14,13 @@ from archline.analysis.communication.path_steps import PathStep
 from archline.energy.units import format_si
 from archline.execution import traced_paths
 from archline.expr.intervals import EvaluationError
-from archline.growth.short_forms import short_form
+from archline.growth.short_forms import shorten_form
 from archline.ir.amounts import Amount, KnownAmount
-from archline.numbers import exact, point_text, readable
+from archline.numbers import format_exact, format_point, format_readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
 from archline.report.json import pick
-from archline.report.layout import table, wrap
+from archline.report.layout import align_table, wrap
 from archline.report.view import SourcePlace
 
 if TYPE_CHECKING:
@@ -43,59 +43,70 @@ class ExecutedPath:
         return sum(piece.amount for piece in self.pieces)
 
 
-def text(path: ExecutedPath, width: int) -> list[str]:
+def list_path_lines(path: ExecutedPath, width: int) -> list[str]:
     """Return a table of the share of each statement, and one of the pieces in order, equal successive ones in a row."""
     total = path.total
     if not total:
         return [f"critical path of the {path.metric}: nothing"]
     count = f"{len(path.pieces)} step{'s' * (len(path.pieces) != 1)}"
-    lines = wrap(f"critical path of the {path.metric}: {_amount(path, total)} in {count}", width)
-    lines += ["", *table([["line", "statement", "steps", path.metric, "share"], *_shares(path)], width, right=RIGHT)]
-    rows = list(_steps(path))
+    lines = wrap(f"critical path of the {path.metric}: {_format_amount(path, total)} in {count}", width)
+    lines += [
+        "",
+        *align_table(
+            [["line", "statement", "steps", path.metric, "share"], *_list_share_rows(path)], width, right=RIGHT_COLUMNS
+        ),
+    ]
+    rows = list(_list_step_rows(path))
     head = ["processor", "", "line", "statement", path.metric, ""]
-    lines += ["", *table([head, *rows[:MAX_LISTED_PIECES]], width, right=frozenset((2, 4)))]
+    lines += ["", *align_table([head, *rows[:MAX_LISTED_PIECES]], width, right=frozenset((2, 4)))]
     if len(rows) > MAX_LISTED_PIECES:
         lines.append(f"and {len(rows) - MAX_LISTED_PIECES} more rows: --format json has all")
     if any(piece.called for piece in path.pieces):
-        lines += ["", *wrap(INSIDE, width)]
+        lines += ["", *wrap(INSIDE_NOTE, width)]
     return lines
 
 
-INSIDE = "steps inside a call or a collective operation are listed at its line; --format json has their own"
-RIGHT = frozenset((0, 2, 3, 4))
+INSIDE_NOTE = "steps inside a call or a collective operation are listed at its line; --format json has their own"
+RIGHT_COLUMNS = frozenset((0, 2, 3, 4))
 
 
-def _shares(path: ExecutedPath) -> Iterator[list[str]]:
+def _list_share_rows(path: ExecutedPath) -> Iterator[list[str]]:
     """Yield the statements by their sums, largest first."""
     by_statement: dict[tuple[str, str], list[PathPiece]] = {}
     for piece in path.pieces:
-        by_statement.setdefault(_statement(piece), []).append(piece)
+        by_statement.setdefault(_find_statement(piece), []).append(piece)
     sums = {key: sum(piece.amount for piece in pieces) for key, pieces in by_statement.items()}
     for key in sorted(by_statement, key=lambda key: -sums[key]):
         share = f"{float(Fraction(sums[key]) / Fraction(path.total)):.1%}"
-        yield [*key, str(len(by_statement[key])), _amount(path, sums[key]), share]
+        yield [*key, str(len(by_statement[key])), _format_amount(path, sums[key]), share]
 
 
-def _steps(path: ExecutedPath) -> Iterator[list[str]]:
+def _list_step_rows(path: ExecutedPath) -> Iterator[list[str]]:
     """Yield the pieces in order, equal successive ones as one row."""
     for (at, partners, statement, amount), equal in groupby(
-        path.pieces, lambda piece: (piece.coordinates, _partners(piece), _statement(piece), piece.amount)
+        path.pieces, lambda piece: (piece.coordinates, _name_partners(piece), _find_statement(piece), piece.amount)
     ):
         times = len(list(equal))
-        yield [_at(at), partners, *statement, _amount(path, amount), f"x {times}" if times > 1 else ""]
+        yield [
+            _format_coordinates(at),
+            partners,
+            *statement,
+            _format_amount(path, amount),
+            f"x {times}" if times > 1 else "",
+        ]
 
 
-def _partners(piece: PathPiece) -> str:
+def _name_partners(piece: PathPiece) -> str:
     """Name the partners whose messages count in a step: where its words come from, and where they go to."""
-    source = [] if piece.source is None else [f"from {_at(piece.source)}"]
-    return " ".join([*source, *([] if piece.to is None else [f"to {_at(piece.to)}"])])
+    source = [] if piece.source is None else [f"from {_format_coordinates(piece.source)}"]
+    return " ".join([*source, *([] if piece.to is None else [f"to {_format_coordinates(piece.to)}"])])
 
 
-def _at(coordinates: Sequence[int]) -> str:
+def _format_coordinates(coordinates: Sequence[int]) -> str:
     return f"({', '.join(map(str, coordinates))})" if len(coordinates) > 1 else str(coordinates[0])
 
 
-def _statement(piece: PathPiece) -> tuple[str, str]:
+def _find_statement(piece: PathPiece) -> tuple[str, str]:
     """Return the line and the text of the statement that a piece belongs to, in the algorithm that ran."""
     span = piece.called or piece.span
     if span is None:
@@ -105,16 +116,16 @@ def _statement(piece: PathPiece) -> tuple[str, str]:
     return str(span.line), f"computing, {before} {source}" if piece.computed else source
 
 
-def _amount(path: ExecutedPath, amount: int | Fraction) -> str:
-    return format_si(Fraction(amount), "s") if path.metric == traced_paths.TIME else exact(amount)
+def _format_amount(path: ExecutedPath, amount: int | Fraction) -> str:
+    return format_si(Fraction(amount), "s") if path.metric == traced_paths.TIME_METRIC else format_exact(amount)
 
 
-def document(path: ExecutedPath) -> dict[str, Any]:
+def make_json_document(path: ExecutedPath) -> dict[str, Any]:
     """Return the JSON document of a path, with every piece."""
-    return {**pick(path, "metric", "total"), "pieces": list(map(_piece, path.pieces))}
+    return {**pick(path, "metric", "total"), "pieces": list(map(_make_piece_document, path.pieces))}
 
 
-def _piece(piece: PathPiece) -> dict[str, Any]:
+def _make_piece_document(piece: PathPiece) -> dict[str, Any]:
     places = pick(piece, "place=span", "called")
     return {
         "processor": piece.coordinates,
@@ -125,8 +136,8 @@ def _piece(piece: PathPiece) -> dict[str, Any]:
 
 MAX_FORM_WIDTH = 34
 """The maximum width of a form that is shown with all its terms."""
-TOGETHER = "from bounding them together"
-CONTROL = "iterations, tests and calls"
+JOINT_BOUND_LABEL = "from bounding them together"
+CONTROL_LABEL = "iterations, tests and calls"
 
 
 @record
@@ -141,22 +152,24 @@ class PathTable:
 def steps_text(steps: PathTable, metrics: Sequence[str], width: int, full: bool = False) -> str:
     """Return a table for each of some metrics; with `full` the steps inside callees, and long forms in full."""
     rows = {row.metric: row for row in steps.view.rows}
-    return "\n".join("\n".join(_steps_table(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows)
+    return "\n".join(
+        "\n".join(_list_table_lines(steps, rows[name], width, full)) + "\n" for name in metrics if name in rows
+    )
 
 
-def rest_of(steps: Sequence[PathStep], row: CostRow) -> Poly:
+def subtract_steps(steps: Sequence[PathStep], row: CostRow) -> Poly:
     """Return the upper bound of a metric less the sum of its bounds in the steps; the whole's may be sharper."""
     assert row.upper is not None
     return row.upper - sum((step.upper(row.metric) for step in steps), ZERO)
 
 
-def _steps_table(path_table: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
+def _list_table_lines(path_table: PathTable, row: CostRow, width: int, full: bool) -> Iterator[str]:
     view = path_table.view
     if row.upper is None:
         yield from wrap(f"the {row.metric} of {view.algorithm} is unknown: {row.why} ({row.place})", width)
         return
     sizes = {name: value for name, value in (view.at or {}).items() if name not in ("Z", "L")}
-    at = f" at {point_text(sizes)}" if sizes else ""
+    at = f" at {format_point(sizes)}" if sizes else ""
     if row.metric == "memory":
         yield from wrap(
             f"the memory of {view.algorithm} is the most that is alive at once, not a sum over a path", width
@@ -172,60 +185,66 @@ def _steps_table(path_table: PathTable, row: CostRow, width: int, full: bool) ->
     yield ""
     cells = [["line", "statement", "times", "each", "in all"]]
     for step in path_table.steps:
-        cells.extend(_cells(view, step, row.metric, 0, full))
-    rest = rest_of(path_table.steps, row)
+        cells.extend(_list_step_cells(view, step, row.metric, 0, full))
+    rest = subtract_steps(path_table.steps, row)
     branches = view.at is None and not full and any(step.branch is not None for step in path_table.steps)
     # Costs of branches add up with the weights of their conditions, which --all shows.
     if rest != ZERO and not branches:
-        cells.append(["", CONTROL if row.metric == "work" else TOGETHER, "", "", _form(view, rest, full)])
-    cells.append(["", "together" if row.exact else "together, at most", "", "", _total(view, row, row.upper, full)])
-    yield from ("  " + line for line in table(cells, width - 2, right=frozenset((0,))))
+        cells.append(
+            ["", CONTROL_LABEL if row.metric == "work" else JOINT_BOUND_LABEL, "", "", _format_form(view, rest, full)]
+        )
+    cells.append(
+        ["", "together" if row.exact else "together, at most", "", "", _format_total(view, row, row.upper, full)]
+    )
+    yield from ("  " + line for line in align_table(cells, width - 2, right=frozenset((0,))))
     if any(cell.startswith("~") for line in cells for cell in line):
-        yield from ("", *("  " + line for line in wrap(LEADING, width - 2)))
+        yield from ("", *("  " + line for line in wrap(LEADING_TERMS_NOTE, width - 2)))
 
 
-LEADING = "~: leading terms as all sizes grow; --all shows all terms, and the statements of collective operations"
+LEADING_TERMS_NOTE = (
+    "~: leading terms as all sizes grow; --all shows all terms, and the statements of collective operations"
+)
 
 
-def _total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
+def _format_total(view: CostView, row: CostRow, upper: Poly, full: bool) -> str:
     """Return the bound that the steps add up to; a count of whole things is at most the integer below it."""
-    form = _form(view, upper, full)
-    below = None if row.values is None else readable(row.values.upper)
+    form = _format_form(view, upper, full)
+    below = None if row.values is None else format_readable(row.values.upper)
     return form if below in (None, form) else f"{form}, rounded down {below}"
 
 
-def _cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) -> Iterator[list[str]]:
+def _list_step_cells(view: CostView, step: PathStep, metric: str, depth: int, full: bool) -> Iterator[list[str]]:
     if metric not in step.amounts:
         return
     named = not step.callee or step.callee == "shift_direct" or step.callee.partition("_")[2] in step.source
     shown = step.source if named else f"{step.source} ({step.callee})"
     branch = step.branch if view.at is None and not full else None
     often, whole = (step.times, step.amounts) if branch is None else (branch.times, branch.amounts)
-    forms = [_form(view, _upper(value), full) for value in (often, step.once[metric], whole[metric])]
+    forms = [_format_form(view, _upper_bound(value), full) for value in (often, step.once[metric], whole[metric])]
     runs = forms[0] if branch is None else branch.text if forms[0] == "1" else f"{forms[0]}, {branch.text}"
-    yield [_line(view, step), "| " * depth + shown, runs, "" if forms[0] == "1" else forms[1], forms[2]]
+    yield [_format_line(view, step), "| " * depth + shown, runs, "" if forms[0] == "1" else forms[1], forms[2]]
     if full:
         for inner in step.inside:
-            yield from _cells(view, inner, metric, depth + 1, full)
+            yield from _list_step_cells(view, inner, metric, depth + 1, full)
 
 
-def _upper(amount: Amount) -> Poly:
+def _upper_bound(amount: Amount) -> Poly:
     assert isinstance(amount, KnownAmount)
     return amount.upper
 
 
-def _line(view: CostView, step: PathStep) -> str:
+def _format_line(view: CostView, step: PathStep) -> str:
     """Return the line, with the name of the file if it is not the algorithm's."""
     path = str(step.span.source.path)
     is_in_algorithm_file = path == view.place.rpartition(":")[0]
     return str(step.span.line) if is_in_algorithm_file else f"{PurePath(path).stem}:{step.span.line}"
 
 
-def _form(view: CostView, value: Poly, full: bool) -> str:
+def _format_form(view: CostView, value: Poly, full: bool) -> str:
     """Return the value of a form at the view's point if there is one; else its leading terms, or all if `full`."""
     if view.at is not None and value.names <= view.at.keys():
         try:
-            return readable(evaluate(value, view.at))
+            return format_readable(evaluate(value, view.at))
         except EvaluationError:
             pass
-    return view.text(value) if full else short_form(value, view.text, MAX_FORM_WIDTH)
+    return view.text(value) if full else shorten_form(value, view.text, MAX_FORM_WIDTH)

@@ -11,7 +11,7 @@ from archline.records import record
 from archline.recurrences.asymptotic.evaluate import evaluate, find_default_base
 from archline.recurrences.asymptotic.problem import Answer, RealRecurrence, Refused, SolvedGrowth
 from archline.report.json import pick
-from archline.report.layout import indented, table, wrap
+from archline.report.layout import align_table, indent_lines, wrap
 
 
 @record
@@ -84,7 +84,12 @@ class Solution:
         assumed = ", ".join(self.assumptions) or None
         facts = {"exact": exact, "method": self.method, because: self.reason, "assuming": assumed}
         rows += [[name, fact] for name, fact in facts.items() if fact is not None]
-        lines = [*wrap(self.recurrence, width), "", *indented(table(rows, width - 2))]
+        lines = [*wrap(self.recurrence, width), "", *indent_lines(align_table(rows, width - 2))]
         if explain and self.steps:
-            lines += ["", "solution", "", *indented([line for step in self.steps for line in wrap(step, width - 2)])]
+            lines += [
+                "",
+                "solution",
+                "",
+                *indent_lines([line for step in self.steps for line in wrap(step, width - 2)]),
+            ]
         return "\n".join(lines) + "\n"

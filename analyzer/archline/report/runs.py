@@ -6,35 +6,37 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from archline.costs.communication import replication_note
+from archline.costs.communication import describe_replication
 from archline.energy.running import ExecutedRun
 from archline.energy.units import format_si
 from archline.expr.intervals import Number
-from archline.numbers import exact, point_text, readable
+from archline.numbers import format_exact, format_point, format_readable
 from archline.report import paths
-from archline.report.communication import document as bounds_document
-from archline.report.communication import of_run
+from archline.report.communication import describe_run_bounds
+from archline.report.communication import make_json_document as bounds_document
 from archline.report.documents import Document, Table
-from archline.report.json import VERSION, pick, point
-from archline.report.layout import Columns, page, wrap
+from archline.report.json import VERSION, make_point_document, pick
+from archline.report.layout import Columns, render_page, wrap
 from archline.report.view import RunView, ValueRange
 
 if TYPE_CHECKING:
     from archline.execution.results import Cache, MatrixView
 
 
-def run(view: RunView, width: int) -> str:
+def render_run(view: RunView, width: int) -> str:
     """Return the page of a run: its counts between the derived bounds, and the notes."""
-    path = [] if view.path is None else [paths.text(view.path, width - 2)]
+    path = [] if view.path is None else [paths.list_path_lines(view.path, width - 2)]
     shares = ["io by processor: " + ", ".join(map(str, counts))] if (counts := processor_io(view.run)) else []
-    whole = page(width, run_heading(view), [Columns(counted(view), (1, 2, 3, 5, 6))], shares, path, notes(view))
-    return whole + ("\n".join(["", *wrap(alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
+    whole = render_page(
+        width, run_heading(view), [Columns(make_count_rows(view), (1, 2, 3, 5, 6))], shares, path, list_notes(view)
+    )
+    return whole + ("\n".join(["", *wrap(format_alarm(view.counts.outside), width), ""]) if view.counts.outside else "")
 
 
 def run_heading(view: RunView) -> str:
     """Return the algorithm, and the sizes of the run."""
     name, at = view.run.algorithm.name, view.run.at
-    return f"{name} at {point_text(at)}" if at else name
+    return f"{name} at {format_point(at)}" if at else name
 
 
 def processor_io(run: ExecutedRun) -> list[int]:
@@ -42,31 +44,35 @@ def processor_io(run: ExecutedRun) -> list[int]:
     return [] if run.private is None else [cache.io for cache in run.private.caches]
 
 
-def counted(view: RunView) -> list[list[str]]:
+def make_count_rows(view: RunView) -> list[list[str]]:
     """Return rows of counts between derived bounds, the head first."""
     counts = view.counts
     more = ["one processor", "all"] if counts.own else []
     rows = [["metric", "derived lower", "executed", "derived upper", "", *more]]
     for metric, count in counts.executed.items():
-        further = [readable(amounts[metric]) if metric in amounts else "" for amounts in (counts.own, counts.total)]
-        row = _count(metric, counts.derived.get(metric), count, _verdict(view, metric))
+        further = [
+            format_readable(amounts[metric]) if metric in amounts else "" for amounts in (counts.own, counts.total)
+        ]
+        row = _make_count_row(metric, counts.derived.get(metric), count, _find_verdict(view, metric))
         rows.append([*row, *further] if more else row)
         if metric == "flops" and len(counts.kinds) > 1:
             rows.extend(
-                _count(f"  {kind}", counts.derived_kinds.get(kind), flops, _verdict(view, f"flops ({kind})"))
+                _make_count_row(
+                    f"  {kind}", counts.derived_kinds.get(kind), flops, _find_verdict(view, f"flops ({kind})")
+                )
                 for kind, flops in counts.kinds.items()
             )
     return rows
 
 
-def notes(view: RunView) -> list[str]:
+def list_notes(view: RunView) -> list[str]:
     """Return the cache and the data of a run, and the reasons that some counts are not checked."""
     matrix = [] if view.run.matrix is None else [matrix_note(view.run.matrix)]
-    costs = [ON_PATHS] if view.counts.own else [cache_note(view.run)]
+    costs = [PATHS_NOTE] if view.counts.own else [cache_note(view.run)]
     timed = [] if view.timed is None else [timed_note(*view.timed)]
-    least = [] if view.communication is None else list(of_run(view.communication))
+    least = [] if view.communication is None else list(describe_run_bounds(view.communication))
     if view.run.execution.replicated:
-        least.append(replication_note({}, view.communication is not None))
+        least.append(describe_replication({}, view.communication is not None))
     return [*matrix, *costs, *timed, *least, view.data, *unchecked_notes(view)]
 
 
@@ -83,24 +89,24 @@ def timed_note(machine: str, time: Fraction, apart: Fraction) -> str:
     return f"time on {machine}: {format_si(time, 's')} on {path}{part}"
 
 
-ON_PATHS = (
+PATHS_NOTE = (
     "executed: on the critical path of each metric; one processor: the largest count of any one processor; all: the "
     "total of all processors"
 )
 
 
-def _count(name: str, values: ValueRange | None, count: Number, verdict: str) -> list[str]:
-    lower, upper = ("", "") if values is None else (readable(values.lower), readable(values.upper))
-    return [name, lower, readable(count), upper, verdict]
+def _make_count_row(name: str, values: ValueRange | None, count: Number, verdict: str) -> list[str]:
+    lower, upper = ("", "") if values is None else (format_readable(values.lower), format_readable(values.upper))
+    return [name, lower, format_readable(count), upper, verdict]
 
 
-def _verdict(view: RunView, metric: str) -> str:
+def _find_verdict(view: RunView, metric: str) -> str:
     if metric in view.counts.outside:
         return "OUTSIDE"
     return view.counts.statuses.get(metric, "")
 
 
-def alarm(outside: Sequence[str]) -> str:
+def format_alarm(outside: Sequence[str]) -> str:
     """Report counts outside their derived bounds, which are a defect of archline."""
     return (
         f"AL999: the executed {' and '.join(outside)} lies outside the derived bounds. This is a defect in archline: "
@@ -129,12 +135,12 @@ def cache_note(run: ExecutedRun) -> str:
     return f"io is counted for {caches_of}{size}, {policy}{schedule}{origin}{levels}"
 
 
-def document(view: RunView) -> Document:
+def make_page(view: RunView) -> Document:
     """Return the page of a run: a table of counts, with notes."""
-    head, *rows = counted(view)
-    outside = alarm(view.counts.outside) if view.counts.outside else ""
+    head, *rows = make_count_rows(view)
+    outside = format_alarm(view.counts.outside) if view.counts.outside else ""
     table = Table(tuple(head), tuple(map(tuple, rows)), right=(1, 2, 3, 5, 6))
-    return Document(run_heading(view), "", "", ((table,), tuple(filter(None, (outside, *notes(view))))))
+    return Document(run_heading(view), "", "", ((table,), tuple(filter(None, (outside, *list_notes(view))))))
 
 
 def run_document(view: RunView) -> dict[str, Any]:
@@ -143,9 +149,9 @@ def run_document(view: RunView) -> dict[str, Any]:
     document: dict[str, Any] = {
         "version": VERSION,
         "algorithm": done.algorithm.name,
-        "at": point(done.at),
-        "counts": _numbers(counts.executed),
-        "flops_by_kind": _numbers(counts.kinds),
+        "at": make_point_document(done.at),
+        "counts": _convert_counts(counts.executed),
+        "flops_by_kind": _convert_counts(counts.kinds),
         "derived": counts.derived,
         "checked": not view.unchecked and not counts.outside,
         "outside": counts.outside,
@@ -153,12 +159,16 @@ def run_document(view: RunView) -> dict[str, Any]:
         "cache": None if done.cache is None else _cache_document(done, done.cache),
         "data": view.data,
     }
-    document |= {name: _numbers(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
+    document |= {name: _convert_counts(amounts) for name, amounts in pick(counts, "own", "total").items() if amounts}
     if view.timed is not None:
         machine, time, apart = view.timed
-        document["time"] = {"machine": machine, "seconds": exact(time), "each_along_its_own_path": exact(apart)}
+        document["time"] = {
+            "machine": machine,
+            "seconds": format_exact(time),
+            "each_along_its_own_path": format_exact(apart),
+        }
     if view.path is not None:
-        document["path"] = paths.document(view.path)
+        document["path"] = paths.make_json_document(view.path)
     if done.matrix is not None:
         document["matrix"] = done.matrix
     if counts.own:
@@ -170,8 +180,8 @@ def run_document(view: RunView) -> dict[str, Any]:
     return document
 
 
-def _numbers(counts: Mapping[str, Number]) -> dict[str, int | str]:
-    return {name: int(count) if count == int(count) else exact(count) for name, count in counts.items()}
+def _convert_counts(counts: Mapping[str, Number]) -> dict[str, int | str]:
+    return {name: int(count) if count == int(count) else format_exact(count) for name, count in counts.items()}
 
 
 def _cache_document(done: ExecutedRun, cache: Cache) -> dict[str, Any]:

@@ -8,16 +8,16 @@ from typing import Any
 from archline.energy.fixed_memory import FixedMemory
 from archline.energy.scaling import PerfectRange, ScaleStep, Scaling
 from archline.expr.intervals import Interval
-from archline.numbers import exact
+from archline.numbers import format_exact
 from archline.report import json
 from archline.report.energies import shown
 from archline.report.energies.formats import floor_document, with_unit
-from archline.report.layout import Columns, Indented, Part, page
+from archline.report.layout import Columns, Indented, Part, render_page
 
-QUANTITIES = {"time*P": "in time", "energy": "in energy"}
+QUANTITY_LABELS = {"time*P": "in time", "energy": "in energy"}
 
 
-def text(scaling: Scaling, width: int) -> str:
+def render_scaling(scaling: Scaling, width: int) -> str:
     """Return a row for each number of processors, the ranges, and the growth of P times each term of the time."""
     solved = [step for step in scaling.steps if step.result is not None]
     varied = scaling.varied
@@ -29,32 +29,32 @@ def text(scaling: Scaling, width: int) -> str:
     # A step without a result has its reason below.
     head = [*names, "P", "memory", "time", "time*P: ratio", "energy", "energy: ratio", "bound by"]
     base = scaling.base("energy")
-    least = "" if base is None else f" of what it is on {shown.whole(base.processors)} processors"
+    least = "" if base is None else f" of what it is on {shown.count_text(base.processors)} processors"
     perfect = f"perfect strong scaling, time*P or energy within a factor {float(scaling.factor):.4g}{least}"
-    moved = [] if scaling.moved is None else [f"P*words is {_ratio(scaling.moved)} times as much"]
-    return page(
+    moved = [] if scaling.moved is None else [f"P*words is {_format_ratio(scaling.moved)} times as much"]
+    return render_page(
         width,
         "; ".join(filter(None, (on, shown.sizes_text(at)))),
-        [Columns([head, *(_row(scaling, step) for step in scaling.steps)])],
-        [perfect, Indented([Columns([row for part in scaling.ranges for row in _range(part)]), *moved])],
-        _floors(solved),
+        [Columns([head, *(_make_step_row(scaling, step) for step in scaling.steps)])],
+        [perfect, Indented([Columns([row for part in scaling.ranges for row in _make_range_rows(part)]), *moved])],
+        _compare_with_lower_bounds(solved),
         [
             "growth of P times each term of the time",
             Indented([Columns([[name, *cells] for name, cells in scaling.growth.items()])]),
         ],
-        [] if scaling.fixed_memory is None else _fixed_memory(scaling.fixed_memory),
+        [] if scaling.fixed_memory is None else _describe_fixed_memory(scaling.fixed_memory),
         [f"assuming {', '.join(scaling.assumptions)}"] if scaling.assumptions else [],
     )
 
 
-def _fixed_memory(fixed: FixedMemory) -> Iterator[Part]:
+def _describe_fixed_memory(fixed: FixedMemory) -> Iterator[Part]:
     """Yield the growth of the energy in P while M, the memory of a processor, is fixed."""
     title = "growth of the energy in P, for M words of memory per processor"
     if not fixed.sizes:
         yield f"{title}: {fixed.reason}"
         return
     yield f"{title}: {', '.join(f'{name} = {value}' for name, value in fixed.sizes.items())}"
-    ends = " <= ".join(filter(None, (_either(fixed.least, "max"), "M", _either(fixed.most, "min"))))
+    ends = " <= ".join(filter(None, (_format_extremum(fixed.least, "max"), "M", _format_extremum(fixed.most, "min"))))
     verdict = fixed.reason if fixed.growth is None else f"Theta({fixed.growth}), free of P: Theta(1) in P, proved"
     rows = [["within", f"{ends} up to constants, for {', '.join(fixed.facts)}"], ["energy", verdict]]
     rows += [[term.name, "unknown" if term.upper is None else f"O({term.text})"] for term in fixed.terms]
@@ -64,11 +64,11 @@ def _fixed_memory(fixed: FixedMemory) -> Iterator[Part]:
     yield Indented([Columns(rows)])
 
 
-def _either(ends: Sequence[str], function: str) -> str:
+def _format_extremum(ends: Sequence[str], function: str) -> str:
     return ends[0] if len(ends) == 1 else f"{function}({', '.join(ends)})" if ends else ""
 
 
-def _floors(steps: Sequence[ScaleStep]) -> list[str]:
+def _compare_with_lower_bounds(steps: Sequence[ScaleStep]) -> list[str]:
     """Compare the energies of the steps with the lower bound for any algorithm; empty if a step has no bound."""
     ratios = []
     for step in steps:
@@ -86,49 +86,51 @@ def _floors(steps: Sequence[ScaleStep]) -> list[str]:
     return [f"energy within {within} of the lower bound for any {floor.any} with the same memory on as many processors"]
 
 
-def _row(scaling: Scaling, step: ScaleStep) -> list[str]:
+def _make_step_row(scaling: Scaling, step: ScaleStep) -> list[str]:
     sizes = [str(value) for name, value in step.sizes.items() if name != "P"]
     if step.result is None:
         return [*sizes, str(step.sizes.get("P", "-")), *["-"] * 6]
     estimate = step.result.estimate
     assert estimate is not None
-    memory = "-" if "memory" not in step.result.inputs else shown.approximate(step.amount("memory").upper, 4)
+    memory = "-" if "memory" not in step.result.inputs else shown.format_approximate(step.amount("memory").upper, 4)
     return [
         *sizes,
-        shown.whole(step.processors),
+        shown.count_text(step.processors),
         memory if step.fits else f"{memory} (no room)",
-        shown.known_text(estimate.time, "s"),
-        _ratio(scaling.ratio(step, "time*P")),
-        shown.known_text(estimate.energy, "J"),
-        _ratio(scaling.ratio(step, "energy")),
+        shown.amount_text(estimate.time, "s"),
+        _format_ratio(scaling.ratio(step, "time*P")),
+        shown.amount_text(estimate.energy, "J"),
+        _format_ratio(scaling.ratio(step, "energy")),
         estimate.binds,
     ]
 
 
-def _ratio(ratio: Interval | None) -> str:
+def _format_ratio(ratio: Interval | None) -> str:
     if ratio is None:
         return "-"
     return " .. ".join(dict.fromkeys(f"{float(end):.3f}" for end in (ratio.lower, ratio.upper)))
 
 
-def _range(perfect: PerfectRange) -> list[list[str]]:
-    name = QUANTITIES[perfect.quantity]
+def _make_range_rows(perfect: PerfectRange) -> list[list[str]]:
+    name = QUANTITY_LABELS[perfect.quantity]
     if perfect.first is None or perfect.last is None:
         return [[name, "nowhere"], ["  below", perfect.below]]
-    span = f"P = {shown.whole(perfect.first.processors)} .. {shown.whole(perfect.last.processors)}"
+    span = f"P = {shown.count_text(perfect.first.processors)} .. {shown.count_text(perfect.last.processors)}"
     return [[name, span], ["  below", perfect.below], ["  above", perfect.above]]
 
 
-def json_text(scaling: Scaling) -> str:
+def render_json(scaling: Scaling) -> str:
     """Return the scaling as a JSON document; numbers are exact strings in base units."""
     return json.render(
         {
             **json.pick(scaling, "algorithm", "model=model.name", "varied"),
-            "factor": exact(scaling.factor),
-            "steps": [_step(scaling, step) for step in scaling.steps],
-            "ranges": {perfect.quantity: _ends(perfect) for perfect in scaling.ranges},
+            "factor": format_exact(scaling.factor),
+            "steps": [_make_step_document(scaling, step) for step in scaling.steps],
+            "ranges": {perfect.quantity: _make_range_document(perfect) for perfect in scaling.ranges},
             "moved_words_ratio": scaling.moved,
-            "energy_at_fixed_memory": None if scaling.fixed_memory is None else _in_json(scaling.fixed_memory),
+            "energy_at_fixed_memory": None
+            if scaling.fixed_memory is None
+            else _make_fixed_memory_document(scaling.fixed_memory),
             "assumptions": scaling.assumptions,
             "growth": {
                 name: {"of_P_times_term": growth, "verdict": verdict}
@@ -138,13 +140,13 @@ def json_text(scaling: Scaling) -> str:
     )
 
 
-def _ends(perfect: PerfectRange) -> Mapping[str, Any]:
+def _make_range_document(perfect: PerfectRange) -> Mapping[str, Any]:
     steps = {"first": perfect.first, "last": perfect.last}
-    lowest = {name: None if step is None else exact(step.processors.lower) for name, step in steps.items()}
+    lowest = {name: None if step is None else format_exact(step.processors.lower) for name, step in steps.items()}
     return {**lowest, **json.pick(perfect, "below", "above")}
 
 
-def _in_json(fixed: FixedMemory) -> Mapping[str, Any]:
+def _make_fixed_memory_document(fixed: FixedMemory) -> Mapping[str, Any]:
     beyond = fixed.beyond
     return {
         **json.pick(fixed, "sizes", "facts", "memory_at_least=least", "memory_at_most=most"),
@@ -163,7 +165,7 @@ def _in_json(fixed: FixedMemory) -> Mapping[str, Any]:
     }
 
 
-def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
+def _make_step_document(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
     sizes = {name: str(value) for name, value in step.sizes.items()}
     if step.result is None:
         return {"sizes": sizes, "reason": step.reason}
@@ -175,7 +177,7 @@ def _step(scaling: Scaling, step: ScaleStep) -> Mapping[str, Any]:
         "fits": step.fits,
         "time": with_unit(estimate.time, "s"),
         "energy": with_unit(estimate.energy, "J"),
-        "ratios": {name: scaling.ratio(step, name) for name in QUANTITIES},
+        "ratios": {name: scaling.ratio(step, name) for name in QUANTITY_LABELS},
         "binds": estimate.binds,
         **({} if floor is None else {"lower_bound": floor_document(floor)}),
     }

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from archline.expr.intervals import Number, Point
 from archline.expr.text import Formula, join_phrases, join_with_mark
 from archline.growth import growths
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import field, record
-from archline.resources import resource
+from archline.resources import find_resource
 
 if TYPE_CHECKING:
     from archline.claims.verdicts import Verdict
@@ -33,7 +33,7 @@ class ValueRange:
     lower: Number
     upper: Number
 
-    def hold(self, count: Number) -> bool:
+    def contains(self, count: Number) -> bool:
         """Test whether a count lies within the bounds."""
         return self.lower <= count <= self.upper
 
@@ -54,19 +54,19 @@ class SourcePlace:
     @staticmethod
     def of(span: Span) -> SourcePlace:
         """Return the place of a stretch of source."""
-        return SourcePlace(relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
+        return SourcePlace(make_path_relative(span.source.path), span.line, span.column, span.end_line, span.end_column)
 
     def __str__(self) -> str:
         return ":".join(str(part) for part in (self.path, self.line) if part)
 
 
-def relative(path: str) -> str:
+def make_path_relative(path: str) -> str:
     """Return a path relative to the current folder if it is inside."""
     here = Path.cwd()
     return Path(path).relative_to(here).as_posix() if Path(path).is_relative_to(here) else path
 
 
-def from_root(path: str, root: Path) -> str:
+def make_path_relative_to_root(path: str, root: Path) -> str:
     """Return a path of a place relative to a project's root if it is inside; absolute elsewhere, empty for no path."""
     if not path:
         return ""
@@ -74,14 +74,14 @@ def from_root(path: str, root: Path) -> str:
     return whole.relative_to(root).as_posix() if whole.is_relative_to(root) else str(whole)
 
 
-def shown_place(place: str) -> str:
+def format_place(place: str) -> str:
     """Return `path:line` relative to the library's folder, `stdlib/dense/lu.algo:3`, or to the current one."""
     path, _, line = place.rpartition(":")
-    library = resource("stdlib")
+    library = find_resource("stdlib")
     file = Path(path)
     if file.is_relative_to(library):
         return f"stdlib/{file.relative_to(library).as_posix()}:{line}"
-    return f"{relative(path)}:{line}"
+    return f"{make_path_relative(path)}:{line}"
 
 
 @record
@@ -124,7 +124,7 @@ class StoppedRun:
     @property
     def text(self) -> str:
         """The message: the diagnostic that stops the run, and that claims are decided for other runs."""
-        at = f" at {point_text(self.at)}" if self.at else ""
+        at = f" at {format_point(self.at)}" if self.at else ""
         stopped = f"a run{at} on generated data stops here: {self.code}: {self.message}"
         return f"{stopped}. Claims are decided for the runs that end."
 
@@ -203,9 +203,11 @@ class CheckedCounts:
         metrics = [
             name
             for name, values in self.derived.items()
-            if name in self.executed and not values.hold(self.executed[name])
+            if name in self.executed and not values.contains(self.executed[name])
         ]
-        kinds = [f"flops ({name})" for name, values in self.derived_kinds.items() if not values.hold(self.kinds[name])]
+        kinds = [
+            f"flops ({name})" for name, values in self.derived_kinds.items() if not values.contains(self.kinds[name])
+        ]
         return (*metrics, *kinds)
 
 
@@ -230,7 +232,7 @@ class RunView:
         return None if time is None or machine is None else (machine.name, *time)
 
 
-def contract(verdict: Verdict, certificates: bool = False) -> Contract:
+def make_contract(verdict: Verdict, certificates: bool = False) -> Contract:
     """Return a verdict as reports show it; with `certificates`, the proofs of a claim that holds."""
     return Contract(
         contract_text(verdict.ensures),

@@ -37,7 +37,7 @@ def _multiply_intervals(one: IntervalArrays, other: IntervalArrays) -> IntervalA
 
 
 @record(eq=False)
-class OverBoxes:
+class BoundsOverBoxes:
     """An expression over boxes: its minimum and maximum values, and those of its slope along each size."""
 
     values: IntervalArrays
@@ -51,27 +51,27 @@ class OverBoxes:
     def high(self) -> Array:
         return self.values[1]
 
-    def __add__(self, other: OverBoxes) -> OverBoxes:
+    def __add__(self, other: BoundsOverBoxes) -> BoundsOverBoxes:
         pairs = ((self.values, other.values), (self.slopes, other.slopes))
         values, slopes = (_round_outward(left[0] + right[0], left[1] + right[1]) for left, right in pairs)
-        return OverBoxes(values, slopes)
+        return BoundsOverBoxes(values, slopes)
 
-    def __neg__(self) -> OverBoxes:
-        return OverBoxes((-self.high, -self.low), (-self.slopes[1], -self.slopes[0]))
+    def __neg__(self) -> BoundsOverBoxes:
+        return BoundsOverBoxes((-self.high, -self.low), (-self.slopes[1], -self.slopes[0]))
 
-    def __sub__(self, other: OverBoxes) -> OverBoxes:
+    def __sub__(self, other: BoundsOverBoxes) -> BoundsOverBoxes:
         return self + -other
 
-    def __mul__(self, other: OverBoxes) -> OverBoxes:
+    def __mul__(self, other: BoundsOverBoxes) -> BoundsOverBoxes:
         left, right = _multiply_intervals(self.values, other.slopes), _multiply_intervals(other.values, self.slopes)
-        return OverBoxes(
+        return BoundsOverBoxes(
             _multiply_intervals(self.values, other.values), _round_outward(left[0] + right[0], left[1] + right[1])
         )
 
-    def __truediv__(self, other: OverBoxes) -> OverBoxes:
+    def __truediv__(self, other: BoundsOverBoxes) -> BoundsOverBoxes:
         return self * other.power(-1.0)
 
-    def at_least(self, least: OverBoxes) -> OverBoxes:
+    def at_least(self, least: BoundsOverBoxes) -> BoundsOverBoxes:
         """Return the maximum with another expression."""
         values = tuple(np.maximum(left, right) for left, right in zip(self.values, least.values, strict=True))
         larger, smaller = self.low >= least.high, self.high <= least.low
@@ -79,13 +79,13 @@ class OverBoxes:
             np.where(larger, left, np.where(smaller, right, choose(left, right)))
             for left, right, choose in zip(self.slopes, least.slopes, (np.minimum, np.maximum), strict=True)
         )
-        return OverBoxes((values[0], values[1]), (low, high))
+        return BoundsOverBoxes((values[0], values[1]), (low, high))
 
-    def at_most(self, most: OverBoxes) -> OverBoxes:
+    def at_most(self, most: BoundsOverBoxes) -> BoundsOverBoxes:
         """Return the minimum with another expression."""
         return -(-self).at_least(-most)
 
-    def power(self, exponent: float) -> OverBoxes:
+    def power(self, exponent: float) -> BoundsOverBoxes:
         """Return a power; unbounded where a number that is not positive has an exponent that is not an integer."""
         if exponent == 1:
             return self
@@ -101,34 +101,34 @@ class OverBoxes:
         rises = self._apply_monotone(lambda value: value**exponent, lambda value: exponent * value ** (exponent - 1))
         return rises.known(self.low > 0)
 
-    def root(self) -> OverBoxes:
+    def root(self) -> BoundsOverBoxes:
         """Return the square root; unbounded where the number may be negative."""
         return self._apply_monotone(np.sqrt, lambda value: 0.5 / np.sqrt(value)).known(self.low >= 0)
 
-    def logarithm(self) -> OverBoxes:
+    def logarithm(self) -> BoundsOverBoxes:
         """Return the binary logarithm; unbounded where the number may not be positive."""
         return self._apply_monotone(np.log2, lambda value: 1 / (value * np.log(2))).known(self.low > 0)
 
-    def exponential(self, base: float) -> OverBoxes:
+    def exponential(self, base: float) -> BoundsOverBoxes:
         """Return base to this power, for a base above 1."""
         return self._apply_monotone(lambda value: base**value, lambda value: np.log(base) * base**value)
 
-    def _apply_monotone(self, function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> OverBoxes:
+    def _apply_monotone(self, function: Callable[[Array], Array], slope: Callable[[Array], Array]) -> BoundsOverBoxes:
         """Apply a monotone function whose slope is monotone too."""
         (left, right), (first, second) = ([compute(end) for end in self.values] for compute in (function, slope))
         slopes = _round_outward(np.minimum(first, second), np.maximum(first, second))
-        return OverBoxes(
+        return BoundsOverBoxes(
             _round_outward(np.minimum(left, right), np.maximum(left, right)), _multiply_intervals(slopes, self.slopes)
         )
 
-    def known(self, where: NDArray[np.bool_]) -> OverBoxes:
+    def known(self, where: NDArray[np.bool_]) -> BoundsOverBoxes:
         """Return the same bounds at some boxes, and none at the rest."""
         ends = (-np.inf, np.inf)
         values, slopes = (
             tuple(np.where(where & ~np.isnan(bounds), bounds, end) for bounds, end in zip(pair, ends, strict=True))
             for pair in (self.values, self.slopes)
         )
-        return OverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
+        return BoundsOverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
 
 class Boxes:
@@ -142,36 +142,36 @@ class Boxes:
     ) -> None:
         self._lows, self._highs, self._moving, self._around = lows, highs, list(moving), around
         self._length = max((len(column) for column in lows.values() if np.ndim(column)), default=1)
-        self._known: dict[Hashable, OverBoxes] = {}
+        self._known: dict[Hashable, BoundsOverBoxes] = {}
 
-    def number(self, low: Any, high: Any = None) -> OverBoxes:
+    def number(self, low: Any, high: Any = None) -> BoundsOverBoxes:
         """Return a number, or an unknown one from `low` to `high`, as an expression over the boxes."""
         pair = (low, low if high is None else high)
         ends = [np.broadcast_to(np.asarray(end, float), (self._length,)) for end in pair]
         zero = np.zeros((len(self._moving), self._length))
-        return OverBoxes(_round_outward(ends[0], ends[1]), (zero, zero))
+        return BoundsOverBoxes(_round_outward(ends[0], ends[1]), (zero, zero))
 
-    def name(self, name: str) -> OverBoxes:
+    def name(self, name: str) -> BoundsOverBoxes:
         bounds = self.number(self._lows[name], self._highs[name])
         if name not in self._moving:
             return bounds
         along = np.zeros((len(self._moving), self._length))
         along[self._moving.index(name)] = 1
-        return OverBoxes(bounds.values, (along, along))
+        return BoundsOverBoxes(bounds.values, (along, along))
 
     @memoised
-    def of(self, value: Poly) -> OverBoxes:
+    def of(self, value: Poly) -> BoundsOverBoxes:
         terms = (self._bound_product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
-        return reduce(OverBoxes.__add__, terms, self.number(0.0))
+        return reduce(BoundsOverBoxes.__add__, terms, self.number(0.0))
 
     @memoised
-    def _bound_product(self, monomial: Monomial) -> OverBoxes:
+    def _bound_product(self, monomial: Monomial) -> BoundsOverBoxes:
         *rest, (atom, power) = monomial or ((None, 0),)
         last = self.number(1.0) if atom is None else self._bound_atom(atom).power(float(power))
         return self._bound_product(tuple(rest)) * last if rest else last
 
     @memoised
-    def _bound_atom(self, atom: Atom) -> OverBoxes:
+    def _bound_atom(self, atom: Atom) -> BoundsOverBoxes:
         parts = [self.of(part) for part in atom.parts]
         match atom:
             case Symbol():
@@ -207,7 +207,7 @@ class Boxes:
                 # Atoms that depend on the data have no bounds here.
                 return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))
 
-    def floor(self, value: OverBoxes, key: Hashable, apart: Any = 0.0) -> OverBoxes:
+    def floor(self, value: BoundsOverBoxes, key: Hashable, apart: Any = 0.0) -> BoundsOverBoxes:
         """Return the floor of a value; `key` identifies it, also for points inside these boxes.
 
         A value that is not an integer is more than `apart` below the next integer.
@@ -216,21 +216,21 @@ class Boxes:
         return self._mark_constant(self.number(low, high), key, low == high, value - self.number(0.0, 1.0))
 
     def _mark_constant(
-        self, value: OverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: OverBoxes
-    ) -> OverBoxes:
+        self, value: BoundsOverBoxes, key: Hashable, same: NDArray[np.bool_], otherwise: BoundsOverBoxes
+    ) -> BoundsOverBoxes:
         """Return `value` on boxes marked `same`, as one unknown constant that points inside share; else `otherwise`."""
         if self._around is not None:
             value, mark = self._around._known["constant", key], self._around._known["same", key]
-            value, same = OverBoxes(value.values, self.number(0.0).slopes), mark.low > 0
+            value, same = BoundsOverBoxes(value.values, self.number(0.0).slopes), mark.low > 0
         else:
             self._known["constant", key], self._known["same", key] = value, self.number(same)
         values, slopes = (
             tuple(np.where(same, constant, varying) for constant, varying in zip(*pair, strict=True))
             for pair in ((value.values, otherwise.values), (value.slopes, otherwise.slopes))
         )
-        return OverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
+        return BoundsOverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
-    def ends(self, find: Callable[[Boxes], OverBoxes]) -> IntervalArrays:
+    def ends(self, find: Callable[[Boxes], BoundsOverBoxes]) -> IntervalArrays:
         """Return lower bounds of a formula over the boxes, improved by its slopes, and upper bounds."""
         with np.errstate(all="ignore"):
             bounds = find(self)

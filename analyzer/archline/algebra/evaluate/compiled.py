@@ -13,7 +13,7 @@ from fractions import Fraction
 from math import ceil, floor, gcd, lcm
 
 from archline.algebra import atoms as a
-from archline.algebra.evaluate.exact import MAX_BITS, function_value
+from archline.algebra.evaluate.exact import MAX_BITS, evaluate_function
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol
 from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
@@ -33,7 +33,7 @@ class Compiler:
     def __init__(self, names: Iterable[str], apply: Apply | None = None) -> None:
         self._names = tuple(names)
         self._places: dict[tuple[Atom, int], int] = {(Symbol(name), 1): place for place, name in enumerate(self._names)}
-        self._computed: list[Compute] = [_compile_missing(name) for name in self._names]
+        self._computed: list[Compute] = [_compile_missing_symbol(name) for name in self._names]
         self._apply = apply
 
     def environment(self, numbers: Sequence[Number]) -> Environment:
@@ -173,15 +173,15 @@ class Compiler:
             number = environment[place]
             if number is None:
                 number = environment[place] = self._computed[place](environment)
-            return _power(number, power)
+            return _raise_within_limit(number, power)
 
         return run
 
     def _compile_atom(self, atom: Atom) -> Compute:
         match atom:
             case Symbol():
-                return _compile_missing(atom.name)
-            case a.Applied() if (apply := self._apply) is not None:
+                return _compile_missing_symbol(atom.name)
+            case a.AppliedFunction() if (apply := self._apply) is not None:
                 arguments = [self.of(argument) for argument in atom.arguments]
                 return lambda environment: apply(atom.function, tuple(argument(environment) for argument in arguments))
             case a.PositivePart():
@@ -203,7 +203,7 @@ class Compiler:
             case a.RealFunction():
                 return _compile_function(atom.function, self.of(atom.argument))
             case _:
-                return _compile_unknown(atom)
+                return _compile_data_atom(atom)
 
 
 def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
@@ -221,14 +221,14 @@ def match_indicator(indicator: Poly) -> tuple[Poly, bool] | None:
     return (high, expected) if high - low == ONE and a.is_integral(high) else None
 
 
-def _compile_missing(name: str) -> Compute:
+def _compile_missing_symbol(name: str) -> Compute:
     def run(_: Environment) -> Number:
         raise EvaluationError(f"`{name}` has no value")
 
     return run
 
 
-def _compile_unknown(atom: Atom) -> Compute:
+def _compile_data_atom(atom: Atom) -> Compute:
     def run(_: Environment) -> Number:
         raise EvaluationError(f"`{atom.key}` depends on the data")
 
@@ -274,7 +274,7 @@ def _compile_exponential(base: int, exponent: Compute) -> Compute:
         power = exponent(environment)
         if not isinstance(power, int):
             raise EvaluationError("a power with a fraction as exponent")
-        return _power(base, power)
+        return _raise_within_limit(base, power)
 
     return run
 
@@ -282,13 +282,13 @@ def _compile_exponential(base: int, exponent: Compute) -> Compute:
 def _compile_function(name: str, argument: Compute) -> Compute:
     def run(environment: Environment) -> Number:
         value = argument(environment)
-        result = function_value(name, fmpq(value.numerator, value.denominator))
+        result = evaluate_function(name, fmpq(value.numerator, value.denominator))
         return int(result.p)
 
     return run
 
 
-def _power(base: Number, exponent: int) -> Number:
+def _raise_within_limit(base: Number, exponent: int) -> Number:
     if base in (1, -1):
         return base if exponent % 2 else 1
     bits = max(base.numerator.bit_length(), base.denominator.bit_length())

@@ -64,7 +64,7 @@ class PointValues:
                 number = self._known.get(atom)
                 if number is None:
                     number = self._known[atom] = self._evaluate_atom(atom)
-                product *= number if exponent == 1 else _power(number, exponent)
+                product *= number if exponent == 1 else _raise_within_limit(number, exponent)
             except EvaluationError as problem:
                 failure = failure or problem
         if failure is None or not product:
@@ -93,11 +93,11 @@ class PointValues:
                 case a.RealFunction(function="log2", argument=argument):
                     product *= Constant(self.number(argument)).log2().power(Constant.of(power))
                 case _:
-                    product *= Constant(_power(self._evaluate_atom(atom), power))
+                    product *= Constant(_raise_within_limit(self._evaluate_atom(atom), power))
         for base, total in exponents.items():
             if not total.is_rational or total.rational.q != 1:
                 raise OutOfReachError("an irrational power")
-            product *= Constant(_power(fmpq(base), int(total.rational.p)))
+            product *= Constant(_raise_within_limit(fmpq(base), int(total.rational.p)))
         return product
 
     def _evaluate_atom(self, atom: Atom) -> fmpq:
@@ -106,7 +106,7 @@ class PointValues:
                 if atom.name not in self._symbols:
                     raise EvaluationError(f"`{atom.name}` has no value")
                 return to_rational(self._symbols[atom.name])
-            case a.Applied() if self._apply is not None:
+            case a.AppliedFunction() if self._apply is not None:
                 return self._apply(atom.function, tuple(map(self.number, atom.arguments)))
             case a.PositivePart():
                 return max(fmpq(0), self.number(atom.argument))
@@ -124,9 +124,9 @@ class PointValues:
                 exponent = self.number(atom.exponent)
                 if exponent.q != 1:
                     raise IrrationalValueError("a power with a fraction as exponent")
-                return _power(fmpq(atom.base), int(exponent.p))
+                return _raise_within_limit(fmpq(atom.base), int(exponent.p))
             case a.RealFunction():
-                return function_value(atom.function, self.number(atom.argument))
+                return evaluate_function(atom.function, self.number(atom.argument))
             case _:
                 raise EvaluationError(f"`{atom.key}` depends on the data")
 
@@ -137,21 +137,21 @@ def evaluate(value: Poly, point: Point, apply: Apply | None = None) -> Fraction:
     return Fraction(int(number.p), int(number.q))
 
 
-def _power(base: fmpq, exponent: int) -> fmpq:
+def _raise_within_limit(base: fmpq, exponent: int) -> fmpq:
     bits = max(int(base.p).bit_length(), int(base.q).bit_length())
     if abs(base) != 1 and bits * abs(exponent) > MAX_BITS:
         raise EvaluationError("the value has more than a million digits")
     if exponent < 0 and not base:
         raise EvaluationError("a division by 0")
-    return _unit_power(base, exponent) if abs(base) == 1 else base**exponent
+    return _raise_unit(base, exponent) if abs(base) == 1 else base**exponent
 
 
-def _unit_power(base: fmpq, exponent: int) -> fmpq:
+def _raise_unit(base: fmpq, exponent: int) -> fmpq:
     """Return 1 or -1 to a power, which may exceed the library's limit."""
     return base if exponent % 2 else fmpq(1)
 
 
-def function_value(name: str, argument: fmpq) -> fmpq:
+def evaluate_function(name: str, argument: fmpq) -> fmpq:
     """Return log2 or sqrt of a number, or isqrt of an integer. Raises IrrationalValueError if it is not rational."""
     top, bottom = int(argument.p), int(argument.q)
     if name == "log2" and top > 0 and top.bit_count() == bottom.bit_count() == 1:

@@ -18,8 +18,8 @@ from archline.numbers import arb, fmpq, fmpz
 
 Number: TypeAlias = Any
 """A number of an arithmetic: fmpq or arb."""
-Code: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
-Given: TypeAlias = int | Fraction | float
+CompiledCode: TypeAlias = Callable[[Mapping[str, Number], list[Number]], Number]
+PythonNumber: TypeAlias = int | Fraction | float
 MAX_BITS = 1 << 16
 MAX_SIZE_BITS = 1 << 12
 _RELATIVE_TOLERANCE = 1e-9
@@ -47,7 +47,7 @@ class Arithmetic:
     Irrational results have no value among rationals; subclasses have other numbers.
     """
 
-    def number(self, value: Given) -> Number:
+    def number(self, value: PythonNumber) -> Number:
         fraction = Fraction(value)
         return fmpq(fraction.numerator, fraction.denominator)
 
@@ -118,14 +118,14 @@ class Arithmetic:
 
     def fibonacci(self, value: Number) -> Number:
         """Return the Fibonacci number of an integer >= 0."""
-        return self.number(int(fmpz.fib_ui(fmpz(self._count(value)))))
+        return self.number(int(fmpz.fib_ui(fmpz(self._to_small_integer(value)))))
 
     def harmonic(self, value: Number) -> Number:
         """Return 1 + 1/2 + ... + 1/value of an integer >= 0."""
-        total = fmpq.harmonic(self._count(value))
+        total = fmpq.harmonic(self._to_small_integer(value))
         return self.number(Fraction(int(total.p), int(total.q)))
 
-    def _count(self, value: Number) -> int:
+    def _to_small_integer(self, value: Number) -> int:
         size = float(self.size(value))
         if not (size.is_integer() and 0 <= size <= MAX_BITS):
             raise NoValueError(f"`fibonacci` and `harmonic` need an integer from 0 to {MAX_BITS}")
@@ -153,7 +153,7 @@ class Arithmetic:
 class BallArithmetic(Arithmetic):
     """Arithmetic of flint's balls, whose exponents are unbounded; sizes are their midpoints."""
 
-    def number(self, value: Given) -> arb:
+    def number(self, value: PythonNumber) -> arb:
         fraction = Fraction(value)
         return arb(fmpq(fraction.numerator, fraction.denominator))
 
@@ -224,25 +224,25 @@ class FormulaCompiler:
     def __init__(self, arithmetic: Arithmetic, functions: frozenset[str], exact_logs: bool) -> None:
         self._arithmetic, self._functions = arithmetic, functions
         self._shift = arithmetic.number(0 if exact_logs else 2)
-        self.calls: list[tuple[str, tuple[Code, ...]]] = []
+        self.calls: list[tuple[str, tuple[CompiledCode, ...]]] = []
 
-    def compile(self, expr: s.Expr) -> Code:
+    def compile(self, expr: s.Expr) -> CompiledCode:
         self.calls = []
         try:
             return fold(expr, self)
         except EvaluationError as problem:
             raise EvaluationRefusedError(str(problem)) from None
 
-    def number(self, value: int | Fraction, expr: s.Expr) -> Code:
+    def number(self, value: int | Fraction, expr: s.Expr) -> CompiledCode:
         return _compile_constant(self._arithmetic.number(value))
 
-    def name(self, name: s.Name) -> Code:
+    def name(self, name: s.Name) -> CompiledCode:
         return _compile_constant(self._arithmetic.pi()) if name.id == "pi" else _compile_lookup(name.id)
 
-    def negated(self, value: Code, expr: s.Unary) -> Code:
+    def negated(self, value: CompiledCode, expr: s.Unary) -> CompiledCode:
         return lambda names, values: -value(names, values)
 
-    def binary(self, op: str, left: Code, right: Code, expr: s.Binary) -> Code:
+    def binary(self, op: str, left: CompiledCode, right: CompiledCode, expr: s.Binary) -> CompiledCode:
         operation = ARITHMETIC.get(op) if op != "/" else None
         function = operation or getattr(self._arithmetic, _SPECIAL[op])
         if isinstance(expr.right, s.Integer) and isinstance(expr.left, s.Integer):
@@ -252,7 +252,7 @@ class FormulaCompiler:
             return lambda names, values: left(names, values) / divisor
         return lambda names, values: function(left(names, values), right(names, values))
 
-    def call(self, function: str, arguments: Sequence[Code], expr: s.Call) -> Code:
+    def call(self, function: str, arguments: Sequence[CompiledCode], expr: s.Call) -> CompiledCode:
         if function in self._functions:
             index = len(self.calls)
             self.calls.append((function, tuple(arguments)))
@@ -297,11 +297,11 @@ _COMPARISONS: dict[str, Callable[[Number, Number], bool]] = {
 }
 
 
-def _compile_constant(value: Number) -> Code:
+def _compile_constant(value: Number) -> CompiledCode:
     return lambda names, values: value
 
 
-def _compile_lookup(name: str) -> Code:
+def _compile_lookup(name: str) -> CompiledCode:
     def find(names: Mapping[str, Number], values: list[Number]) -> Number:
         try:
             return names[name]

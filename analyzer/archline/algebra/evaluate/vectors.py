@@ -48,7 +48,7 @@ def measure_column(values: Integers, missing: Marks | None = None) -> Column:
     return Column(_as_dtype(values, _dtype_for(bound)), bound, missing)
 
 
-class Sums:
+class TermCache:
     """Caches expressions as sums of products with integer coefficients, divided by a number, for all points."""
 
     @memoised
@@ -61,14 +61,14 @@ class Sums:
     def clear_fractions(self, value: Poly) -> tuple[Poly | None, Poly, frozenset[str]]:
         """Return numerator and denominator, and the symbols that must be positive; the former is None if not plain."""
         divided: set[str] = set()
-        above, below = to_single_quotient(without_fractions(value, divided))
+        above, below = to_single_quotient(extract_divisors(value, divided))
         divided |= below.names
         both_plain = self.plain(above) and self.plain(below)
         return (above if both_plain else None), below, frozenset(divided)
 
     @memoised
     def plain(self, value: Poly) -> bool:
-        return is_plain(value)
+        return fits_integer_arrays(value)
 
 
 class Vectors:
@@ -77,10 +77,10 @@ class Vectors:
     Common parts of expressions are computed once.
     """
 
-    def __init__(self, points: Mapping[str, Integers], length: int, sums: Sums | None = None) -> None:
+    def __init__(self, points: Mapping[str, Integers], length: int, sums: TermCache | None = None) -> None:
         self._length = length
         self._points = points
-        self._sums = sums or Sums()
+        self._sums = sums or TermCache()
 
     def has_values_for(self, value: Poly) -> bool:
         """Test whether all symbols of the expression have numbers."""
@@ -202,7 +202,7 @@ def to_single_quotient(value: Poly) -> tuple[Poly, Poly]:
     return Poly(terms), Poly({order: fmpq(1)})
 
 
-def without_fractions(value: Poly, divided: set[str]) -> Poly:
+def extract_divisors(value: Poly, divided: set[str]) -> Poly:
     """Take quotients out of max(0, e) and floors: max(0, e/d) -> max(0, e)/d.
 
     `divided` receives the symbols of divisors, which must be positive for that.
@@ -211,59 +211,61 @@ def without_fractions(value: Poly, divided: set[str]) -> Poly:
     for monomial, coefficient in value.terms.items():
         term = Poly({(): coefficient})
         for atom, power in monomial:
-            replacement = _without_fractions(atom, divided)
+            replacement = _extract_atom_divisors(atom, divided)
             term *= Poly({((atom, power),): fmpq(1)}) if replacement is None or power < 0 else replacement**power
         total += term
     return total
 
 
-def _without_fractions(atom: Atom, divided: set[str]) -> Poly | None:
+def _extract_atom_divisors(atom: Atom, divided: set[str]) -> Poly | None:
     """Return an equal expression for an atom, or None if the atom stays."""
     match atom:
         case a.PositivePart():
-            above, below = to_single_quotient(without_fractions(atom.argument, divided))
+            above, below = to_single_quotient(extract_divisors(atom.argument, divided))
             divided |= below.names
             scale = lcm(*(int(coefficient.q) for coefficient in above.terms.values()))
             inside = a.PositivePart(above.scaled(fmpq(scale)))
             inverse = {tuple((base, -power) for base, power in key): 1 / number for key, number in below.terms.items()}
             return Poly({((inside, 1),): fmpq(1, scale)}) * Poly(inverse)
         case a.Floor():
-            (top, over), (bottom, under) = (to_single_quotient(without_fractions(part, divided)) for part in atom.parts)
+            (top, over), (bottom, under) = (to_single_quotient(extract_divisors(part, divided)) for part in atom.parts)
             divided |= over.names | under.names
             return Poly({((a.Floor(top * under, bottom * over), 1),): fmpq(1)})
         case _:
             return None
 
 
-def is_plain(value: Poly) -> bool:
+def fits_integer_arrays(value: Poly) -> bool:
     """Test whether arrays of integers suffice: sums, products, max(0, e), floors, rounded binary logarithms."""
-    return all(power > 0 and _is_plain(atom) for monomial in value.terms for atom, power in monomial)
+    return all(power > 0 and _atom_fits_integer_arrays(atom) for monomial in value.terms for atom, power in monomial)
 
 
-def _is_plain(atom: Atom) -> bool:
+def _atom_fits_integer_arrays(atom: Atom) -> bool:
     match atom:
         case Symbol():
             return True
         case a.PositivePart():
             has_integer_coefficients = all(coefficient.q == 1 for coefficient in atom.argument.terms.values())
-            return has_integer_coefficients and is_plain(atom.argument)
+            return has_integer_coefficients and fits_integer_arrays(atom.argument)
         case a.Floor() | a.CeilLog2():
-            return all(map(is_plain, atom.parts))
+            return all(map(fits_integer_arrays, atom.parts))
         case a.Exponential(exponent=exponent):
             # Powers of rounded logarithms, whose exponents are small and nonnegative.
-            logarithms = all(len(term) < 2 and all(_is_log(*factor) for factor in term) for term in exponent.terms)
+            logarithms = all(
+                len(term) < 2 and all(_is_rounded_logarithm(*factor) for factor in term) for term in exponent.terms
+            )
             return logarithms and all(coefficient > 0 and coefficient.q == 1 for coefficient in exponent.terms.values())
         case a.CommonDivisor():
             has_integer_coefficients = all(
                 coefficient.q == 1 for part in atom.parts for coefficient in part.terms.values()
             )
-            return has_integer_coefficients and all(map(is_plain, atom.parts))
+            return has_integer_coefficients and all(map(fits_integer_arrays, atom.parts))
         case _:
             return False
 
 
-def _is_log(atom: Atom, power: int) -> bool:
-    return power == 1 and isinstance(atom, a.CeilLog2) and _is_plain(atom)
+def _is_rounded_logarithm(atom: Atom, power: int) -> bool:
+    return power == 1 and isinstance(atom, a.CeilLog2) and _atom_fits_integer_arrays(atom)
 
 
 def _dtype_for(bound: int) -> np.dtype[Any]:

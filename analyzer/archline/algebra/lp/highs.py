@@ -43,7 +43,7 @@ NO_OPTIMUM_STATUSES = (
 `kUnknown`: magnitudes are too different to decide; `kModelEmpty`: the program was refused, as numbers are too large.
 """
 VariableBounds = tuple[float, float]
-FREE, POSITIVE = (-np.inf, np.inf), (0.0, np.inf)
+FREE, NONNEGATIVE = (-np.inf, np.inf), (0.0, np.inf)
 
 
 @record
@@ -82,7 +82,7 @@ class SolverError(Exception):
     """The solver is not installed, or does not work."""
 
 
-class _Solver:
+class _SolverState:
     """Whether the solver has worked in this process: then its failure on a program concerns that program only."""
 
     works = False
@@ -90,7 +90,7 @@ class _Solver:
 
 def _record_failure(problem: Exception) -> None:
     """Record how the solver failed, unless it has worked before."""
-    if _Solver.works:
+    if _SolverState.works:
         return
     try:
         release = f"highspy {version('highspy')}"
@@ -152,7 +152,7 @@ class LinearProgram:
             self._solver.run()
             status = self._solver.getModelStatus().name
             if status in ("kOptimal", *NO_OPTIMUM_STATUSES):
-                _Solver.works = True
+                _SolverState.works = True
                 failures.clear()
             if status == "kOptimal":
                 return np.array(self._solver.getSolution().col_value)
@@ -258,7 +258,7 @@ class ColumnGenerationProgram(LinearProgram):
         self._own, self._standing = free + len(sparse), 2 * len(equal)
         first = _append_artificial_columns(_select_columns(matrix, self._columns), equal)
         standing = np.full(self._standing, ARTIFICIAL_COST)
-        bounds = [*(ends[column] for column in self._columns), *[POSITIVE] * self._standing]
+        bounds = [*(ends[column] for column in self._columns), *[NONNEGATIVE] * self._standing]
         super().__init__(np.concatenate([aim[self._columns], standing]), first, low, high, bounds)
         import highspy
 

@@ -52,11 +52,11 @@ class EliminationSearch:
         if proved is None:
             proved = self._tried.get(value)
         if proved is None:
-            proved = self._tried[value] = self._search(value)
+            proved = self._tried[value] = self._prove_untried(value)
         return proved
 
-    def _search(self, value: Poly) -> bool:
-        if all(coefficient.p > 0 for coefficient in value.terms.values()) and self._all_nonnegative(value):
+    def _prove_untried(self, value: Poly) -> bool:
+        if all(coefficient.p > 0 for coefficient in value.terms.values()) and self._are_atoms_nonnegative(value):
             return True
         atoms = value.atoms()
         if a.Exponential in map(type, atoms):
@@ -65,10 +65,10 @@ class EliminationSearch:
                     return True
         atom = max(atoms, key=self.facts.ages.__getitem__)
         if isinstance(atom, Symbol):
-            return self._by_symbol(value, atom)
+            return self._prove_by_symbol_bounds(value, atom)
         if isinstance(atom, a.PositivePart):
-            return self._by_cases(value, atom)
-        return self._by_bounds(value, atom)
+            return self._prove_by_cases(value, atom)
+        return self._prove_by_atom_bounds(value, atom)
 
     def _without_powers(self, value: Poly) -> Poly | None:
         """Replace a term c*2^e with a known e >= 0 by c (or 2^e by 1), which gives a smaller value."""
@@ -77,7 +77,7 @@ class EliminationSearch:
                 continue
             power = Poly({monomial: coefficient})
             for factor in (fmpq(1), coefficient):
-                exponent = a.exponent_of_two(power.scaled(1 / factor))
+                exponent = a.find_exponent_of_two(power.scaled(1 / factor))
                 if exponent is not None and self.holds(exponent):
                     return value - power + factor
         return None
@@ -90,7 +90,7 @@ class EliminationSearch:
             powers.setdefault(cofactor, []).append((exponent, coefficient))
         for x, terms in powers.items():
             pairs = [(u, c, v) for u, c in terms if c > 0 and not u.is_constant for v, b in terms if b < 0]
-            if not pairs or not self._all_nonnegative(Poly({x: fmpq(1)})):
+            if not pairs or not self._are_atoms_nonnegative(Poly({x: fmpq(1)})):
                 continue
             for u, c, v in pairs:
                 for shift in (1, 0):
@@ -99,10 +99,10 @@ class EliminationSearch:
                         return value - rest * a.exponential(2, u) + rest * a.exponential(2, v + shift)
         return None
 
-    def _all_nonnegative(self, value: Poly) -> bool:
-        return all(self._atom_nonnegative(atom) for atom in value.atoms())
+    def _are_atoms_nonnegative(self, value: Poly) -> bool:
+        return all(self._is_atom_nonnegative(atom) for atom in value.atoms())
 
-    def _atom_nonnegative(self, atom: Atom) -> bool:
+    def _is_atom_nonnegative(self, atom: Atom) -> bool:
         match atom:
             case Symbol():
                 return any(self.holds(bound) for bound in self._bounds_of(atom).lower)
@@ -112,7 +112,7 @@ class EliminationSearch:
                 | a.Offset()
                 | a.CeilLog2()
                 | a.Exponential()
-                | a.Applied()
+                | a.AppliedFunction()
                 | a.CommonDivisor()
             ):
                 return True
@@ -134,7 +134,7 @@ class EliminationSearch:
     def _bounds_of(self, atom: Symbol) -> Bounds:
         return self.facts.bounds.get(atom.name, NO_BOUNDS)
 
-    def _by_symbol(self, value: Poly, atom: Symbol) -> bool:
+    def _prove_by_symbol_bounds(self, value: Poly, atom: Symbol) -> bool:
         bounds = self._bounds_of(atom)
         linear = value.apart(atom)
         if linear is not None:
@@ -149,18 +149,18 @@ class EliminationSearch:
             rises = self.holds(slope)
             if rises or self.holds(-slope):
                 return any(self.holds(slope * bound + rest) for bound in (bounds.lower if rises else bounds.upper))
-        return any(self._by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
-            self._by_shift(value, atom, bound, -1) for bound in bounds.upper
+        return any(self._prove_by_shift(value, atom, bound, 1) for bound in bounds.lower) or any(
+            self._prove_by_shift(value, atom, bound, -1) for bound in bounds.upper
         )
 
-    def _by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
+    def _prove_by_shift(self, value: Poly, atom: Symbol, bound: Poly, direction: int) -> bool:
         """Prove with v = bound + t (or bound - t), t >= 0, if the coefficients of all powers of t are nonnegative."""
         step = Symbol(f"{atom.name}'")
         shifted = value.substitute({atom.name: bound + Poly.of_atom(step).scaled(direction)})
         coefficients = shifted.coefficients(step)
         return all(power >= 0 and self.holds(coefficient) for power, coefficient in coefficients.items())
 
-    def _by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
+    def _prove_by_cases(self, value: Poly, atom: a.PositivePart) -> bool:
         """Prove both cases of max(0, e): it is 0 if e <= 0, and e if e >= 0."""
         argument = atom.argument
         zero = value.map_atoms(lambda candidate: ZERO if candidate == atom else None)
@@ -173,12 +173,12 @@ class EliminationSearch:
         self.steps //= 2
         return EliminationSearch(below, self.steps).holds(zero) and EliminationSearch(above, self.steps).holds(positive)
 
-    def _by_bounds(self, value: Poly, atom: Atom) -> bool:
+    def _prove_by_atom_bounds(self, value: Poly, atom: Atom) -> bool:
         parts = value.coefficients(atom)
         if min(parts) < 0:
             return False
         if set(parts) <= {0, 1} and isinstance(atom, a.Floor | a.Quotient):
-            exact = self._by_scaled_floor(parts[1], parts.get(0, ZERO), atom)
+            exact = self._prove_by_scaled_floor(parts[1], parts.get(0, ZERO), atom)
             if exact:
                 return True
         lower, upper = self._atom_bounds(atom)
@@ -221,7 +221,7 @@ class EliminationSearch:
                 lower += [level - 1] if self.holds(atom.argument + difference) else []
         return lower, upper
 
-    def _by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
+    def _prove_by_scaled_floor(self, slope: Poly, rest: Poly, atom: a.Floor | a.Quotient) -> bool:
         """Prove with slope = m*s: m*floor(e/m) lies in [e - m + 1, e], and m*(e/m) is e."""
         value, modulus = atom.parts
         # Both are scaled so that the slope is a multiple of the modulus: n/3 is divided as n is.
@@ -234,7 +234,7 @@ class EliminationSearch:
         if isinstance(atom, a.Quotient):
             return self.holds(scale * value + rest)
         if self.holds(scale):
-            return self.holds(scale * (value - _floor_slack(atom)) + rest)
+            return self.holds(scale * (value - _find_floor_slack(atom)) + rest)
         return self.holds(-scale) and self.holds(scale * value + rest)
 
     def _atom_bounds(self, atom: Atom) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
@@ -260,7 +260,7 @@ class EliminationSearch:
                 return (ZERO,), (atom.segments.ceiling,)
             case a.Offset():
                 return (ZERO,), (atom.segments.total,)
-            case a.Applied():
+            case a.AppliedFunction():
                 return (ZERO,), ()
             case a.Exponential():
                 # 2^3 >= 3 + 1, but 2^(1/2) < 1/2 + 1
@@ -291,7 +291,7 @@ class EliminationSearch:
 
         A fraction e has no sharper bound than 2*e.
         """
-        inner = a.single_atom(atom.exponent)
+        inner = a.find_single_atom(atom.exponent)
         if isinstance(inner, a.CeilLog2) and atom.base == 2 and self.holds(inner.argument - 1):
             slack = (2 if self.holds(inner.argument - 2) else 1) if a.is_integral(inner.argument) else 0
             return (inner.argument,), (inner.argument.scaled(2) - slack,)
@@ -303,7 +303,7 @@ class EliminationSearch:
     def _floor_bounds(self, atom: a.Floor) -> tuple[tuple[Poly, ...], tuple[Poly, ...]]:
         value, modulus = atom.argument, atom.modulus
         if modulus.is_constant:
-            return ((value - _floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
+            return ((value - _find_floor_slack(atom)) / modulus.constant_term,), (value / modulus.constant_term,)
         if self.holds(value):
             return (ONE if self.holds(value - modulus) else ZERO,), (value,)
         return (), ()
@@ -316,7 +316,7 @@ def split_power(monomial: Monomial) -> tuple[Poly, Monomial]:
     return exponent, tuple(pair for pair in monomial if pair not in powers)
 
 
-def _floor_slack(atom: a.Floor) -> Poly:
+def _find_floor_slack(atom: a.Floor) -> Poly:
     """Return the greatest distance of m*floor(e/m) below e: m - 1 for an integer e, else less than m."""
     is_integer_quotient = a.is_integral(atom.argument) and a.is_integral(atom.modulus)
     return atom.modulus - 1 if is_integer_quotient else atom.modulus
@@ -357,7 +357,9 @@ class Witness:
 
     def refutes(self, value: Poly) -> bool:
         """Test whether the value is negative at the point and has no exact quotients."""
-        return self._place is not None and _is_negative_at(value, self._place) and not any(_quotient_flags(value))
+        return (
+            self._place is not None and _is_negative_at(value, self._place) and not any(_iterate_quotient_flags(value))
+        )
 
 
 def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
@@ -386,6 +388,6 @@ def _is_negative_at(value: Poly, place: PointValues) -> bool:
         return False
 
 
-def _quotient_flags(value: Poly) -> Iterator[bool]:
+def _iterate_quotient_flags(value: Poly) -> Iterator[bool]:
     """Yield for each atom whether it is an exact quotient, which may not be an integer at the point."""
     return (isinstance(atom, a.Quotient) for atom in value.atoms_within())

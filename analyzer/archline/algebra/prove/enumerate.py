@@ -17,7 +17,7 @@ from archline.algebra.evaluate.compiled import Compiler
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, Symbol
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.expr.intervals import EvaluationError, Number
 from archline.numbers import fmpq
 from archline.records import record
@@ -44,7 +44,7 @@ class _Term:
         return self.base * fmpq(2) ** self.size
 
 
-def holds_in_binades(value: Poly, facts: Facts) -> bool:
+def prove_in_binades(value: Poly, facts: Facts) -> bool:
     """Test whether value >= 0 is proved for an expression of one size, its logarithm, and powers with that exponent."""
     names = [name for name in value.names if name in facts.bounds]
     if len(names) != 1 or value.names != set(names):
@@ -53,11 +53,11 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     first = facts.bounds[name].least
     if first is None:
         return False
-    if _is_exponent(value, name):
+    if _is_only_exponent(value, name):
         terms = _collect_terms(value, name, 0)
-        return terms is not None and _sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
+        return terms is not None and _is_sum_nonnegative([(t.coefficient, t.logs, t.base) for t in terms], first)
     shift, modulus = _find_shift(value, name), _find_period(value)
-    if shift is None or modulus > MAX_MODULUS or not _holds_at_first_sizes(value, name, first, 1 - shift):
+    if shift is None or modulus > MAX_MODULUS or not _is_nonnegative_at_first_sizes(value, name, first, 1 - shift):
         return False
     first = max(first, 1 - shift)
     for case in _without_floors(value, name, modulus):
@@ -67,7 +67,7 @@ def holds_in_binades(value: Poly, facts: Facts) -> bool:
     return True
 
 
-def _holds_at_first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
+def _is_nonnegative_at_first_sizes(value: Poly, name: str, least: int, start: int) -> bool:
     """Test whether value >= 0 at the sizes below `start`, with logarithms of numbers below 1; False if too many."""
     try:
         return start - least <= MAX_FIRST_SIZES and all(
@@ -77,7 +77,7 @@ def _holds_at_first_sizes(value: Poly, name: str, least: int, start: int) -> boo
         return False
 
 
-def _is_exponent(value: Poly, name: str) -> bool:
+def _is_only_exponent(value: Poly, name: str) -> bool:
     """Test whether the symbol occurs in exponents and in no logarithm."""
     atoms = list(value.atoms_within())
     return any(isinstance(atom, a.Exponential) and atom.exponent == Poly.symbol(name) for atom in atoms) and not any(
@@ -124,7 +124,7 @@ def _without_floors(value: Poly, name: str, modulus: int) -> Iterator[Poly]:
 
 def _collect_terms(value: Poly, name: str, shift: int) -> list[_Term] | None:
     """Return the value as terms in w = n + shift, its logarithm k, and powers to k; an exponent n is k itself."""
-    exponent = _is_exponent(value, name)
+    exponent = _is_only_exponent(value, name)
     level = Poly.symbol(name) if exponent else Poly.of_atom(a.CeilLog2(Poly.symbol(name) + shift))
     moved = value if not shift else _shift_size(value, name, shift)
     terms = []
@@ -180,7 +180,7 @@ def _prove_first_binade(terms: list[_Term], least: int, k: int) -> bool:
 def _prove_between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits: int) -> bool:
     """Test whether the sum is >= 0 for every k >= start and every t between low and high."""
     minima = [(t.coefficient * (low if t.coefficient > 0 else high) ** t.size, t.logs, t.growth) for t in terms]
-    if _sum_nonnegative(minima, start):
+    if _is_sum_nonnegative(minima, start):
         return True
     middle = (low + high) / 2
     return splits > 0 and all(
@@ -188,7 +188,7 @@ def _prove_between(terms: list[_Term], low: fmpq, high: fmpq, start: int, splits
     )
 
 
-def _sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool:
+def _is_sum_nonnegative(terms: list[tuple[fmpq, int, fmpq]], start: int) -> bool:
     """Test whether the sum of c*k^j*B^k is >= 0 for every integer k >= start; B > 0."""
     combined: dict[tuple[fmpq, int], fmpq] = {}
     for coefficient, logs, base in terms:
@@ -216,21 +216,21 @@ def _is_outweighed(lead: tuple[fmpq, int], weight: fmpq, negative: dict[tuple[fm
     return falling and total <= weight * fmpq(k) ** power * base**k
 
 
-def by_enumeration(value: Poly, facts: Facts) -> bool:
+def prove_by_enumeration(value: Poly, facts: Facts) -> bool:
     """Prove value >= 0 at each of few sizes that the facts allow, by binades, or by a quick proof."""
-    ranges = _constant_ranges(value, facts)
+    ranges = _find_constant_ranges(value, facts)
     if ranges is not None and (
         prod(map(len, ranges.values())) <= 1 or all(map(_is_symbol_or_integral_log, value.atoms()))
     ):
-        return _is_nonnegative_everywhere(value, ranges)
+        return _is_nonnegative_at_points(value, ranges)
     return (
-        holds_in_binades(value, facts)
-        or never_negative(value, facts)
-        or (ranges is not None and _is_nonnegative_everywhere(value, ranges))
+        prove_in_binades(value, facts)
+        or prove_never_negative(value, facts)
+        or (ranges is not None and _is_nonnegative_at_points(value, ranges))
     )
 
 
-def _constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
+def _find_constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     """Return the values of every symbol between constant bounds; None without such bounds or for too many values."""
     ranges: dict[str, range] = {}
     for name in sorted(value.names):
@@ -243,15 +243,15 @@ def _constant_ranges(value: Poly, facts: Facts) -> dict[str, range] | None:
     return ranges
 
 
-def allowed_points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
+def list_allowed_points(facts: Facts, names: frozenset[str], most: int) -> list[dict[str, int]] | None:
     """Return the values that the facts allow for some symbols; None if unbounded, rewritten or more than `most`."""
-    ranges = _constant_ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
+    ranges = _find_constant_ranges(sum(map(Poly.symbol, sorted(names)), ZERO), facts)
     if ranges is None or prod(map(len, ranges.values())) > most or not names.isdisjoint(facts.rewrites):
         return None
     return [dict(zip(ranges, values, strict=True)) for values in product(*ranges.values())]
 
 
-def _is_nonnegative_everywhere(value: Poly, ranges: dict[str, range]) -> bool:
+def _is_nonnegative_at_points(value: Poly, ranges: dict[str, range]) -> bool:
     try:
         return all(number >= 0 for number in _iterate_values(value, ranges))
     except EvaluationError:

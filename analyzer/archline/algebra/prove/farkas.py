@@ -30,7 +30,7 @@ class Situation:
 
     def proves(self, value: Poly) -> bool:
         return all(
-            _is_combination(
+            _is_farkas_combination(
                 *(expression.substitute(self.pinned).substitute(numbers) for expression in (value, *self.facts))
             )
             for numbers in self.iterate_choices()
@@ -42,7 +42,7 @@ class Situation:
             yield {name: Poly.constant(number) for name, number in zip(self.ranges, values, strict=True)}
 
 
-def _is_combination(value: Poly, *facts: Poly) -> bool:
+def _is_farkas_combination(value: Poly, *facts: Poly) -> bool:
     premises = [*facts, *_bounds_of_floors((value, *facts))]
     unknowns = list(dict.fromkeys(monomial for poly in (value, *premises) for monomial in poly.terms if monomial))
     rows = [[poly.terms.get(monomial, fmpq(0)) for poly in premises] for monomial in unknowns]

@@ -20,7 +20,7 @@ from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.facts import Facts
 from archline.algebra.lp.highs import (
     FREE,
-    POSITIVE,
+    NONNEGATIVE,
     Entries,
     LinearProgram,
     Matrix,
@@ -32,11 +32,11 @@ from archline.algebra.lp.highs import (
     make_program,
 )
 from archline.algebra.polynomial import Atom, Monomial, Poly, Symbol, to_rational
-from archline.algebra.prove.enumerate import by_enumeration
+from archline.algebra.prove.enumerate import prove_by_enumeration
 from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.logarithms import LogarithmOrder
-from archline.algebra.prove.products import Products, Shape
-from archline.algebra.prove.prover import bounds_of_floor, first_true, never_negative
+from archline.algebra.prove.products import ProductLimits, Products
+from archline.algebra.prove.prover import bounds_of_floor, find_first_true, prove_never_negative
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -72,7 +72,7 @@ class ProductCone:
         minor = (sum(abs(power) for atom, power in term if not _is_size(atom)) for term in self.terms)
         rising = (sum(abs(power) for atom, power in term if _is_logarithmic(atom)) for term in self.terms)
         few = frozenset(place for place, fact in enumerate(self.facts) if any(map(_is_logarithmic, fact.atoms())))
-        shape = Shape(self.major, max((1, *minor)), few, max((1, *rising)))
+        shape = ProductLimits(self.major, max((1, *minor)), few, max((1, *rising)))
         return Products(self.facts, self.degree, self.terms, shape, MAX_PRODUCTS)
 
     @cached_property
@@ -89,10 +89,10 @@ class ProductCone:
             return bool(value.constant_term >= 0)
         if _total_degree(value) > self.degree:
             return False
-        if likely is not None and self._adds_up(value, likely):
+        if likely is not None and self._is_exact_combination(value, likely):
             return True
         weights = self._find_weights(value)
-        return weights is not None and self._adds_up(value, weights)
+        return weights is not None and self._is_exact_combination(value, weights)
 
     def _find_weights(self, value: Poly) -> Array | None:
         """Return weights with which the products approximately add up to the value, or None."""
@@ -114,9 +114,9 @@ class ProductCone:
         matrix = self.entries.matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
         count = len(self.products)
-        return make_program(np.zeros(count), matrix, nothing, nothing, [POSITIVE] * count)
+        return make_program(np.zeros(count), matrix, nothing, nothing, [NONNEGATIVE] * count)
 
-    def _adds_up(self, value: Poly, near: Array) -> bool:
+    def _is_exact_combination(self, value: Poly, near: Array) -> bool:
         """Test whether the products whose weights are not near 0 add up to the value exactly."""
         weights = self.products.weights(np.flatnonzero(near > WEIGHT_TOLERANCE).tolist(), value)
         return weights is not None and all(weight >= 0 for weight in weights)
@@ -145,7 +145,7 @@ def build_cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
     return ProductCone(tuple(ordered), degree, terms, len(major))
 
 
-def by_products(value: Poly, facts: Facts) -> bool:
+def prove_by_products(value: Poly, facts: Facts) -> bool:
     """Prove a value as a sum of products of facts, with logarithms as symbols ordered as their sizes are."""
     order = LogarithmOrder(facts)
     ordered = order.ordered(value)
@@ -153,11 +153,11 @@ def by_products(value: Poly, facts: Facts) -> bool:
     return build_cone(order.facts, [ordered]).proves(ordered)
 
 
-def by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
+def prove_by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
     """Prove a value with powers b^ceil(log2(v)) replaced by symbols between their bounds."""
     order = LogarithmOrder(facts)
     powers = order.without_powers(value)
-    return powers != value and never_negative(powers, order.facts, (by_enumeration, by_products))
+    return powers != value and prove_never_negative(powers, order.facts, (prove_by_enumeration, prove_by_products))
 
 
 """The tactics of a long proof, tried in this order."""
@@ -204,16 +204,18 @@ def _facts_of_atom(atom: Atom, facts: Facts) -> list[Poly]:
 
 def _upper_bounds_of_maximum(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield upper bounds of max(0, e): a number, e plus a number, the positive terms of e, a bound of e's symbol."""
-    constant = first_true(len(MAXIMUM_BOUNDS), lambda index: facts.nonnegative(MAXIMUM_BOUNDS[index] - argument))
+    constant = find_first_true(len(MAXIMUM_BOUNDS), lambda index: facts.nonnegative(MAXIMUM_BOUNDS[index] - argument))
     if constant is not None:
         yield MAXIMUM_BOUNDS[constant]
-    shortfall = first_true(len(SHORTFALL_BOUNDS), lambda index: facts.nonnegative(argument + SHORTFALL_BOUNDS[index]))
+    shortfall = find_first_true(
+        len(SHORTFALL_BOUNDS), lambda index: facts.nonnegative(argument + SHORTFALL_BOUNDS[index])
+    )
     if shortfall is not None:
         yield argument + SHORTFALL_BOUNDS[shortfall]
     positive = argument.positive_terms()
     if positive != argument and facts.nonnegative(positive) and facts.nonnegative(positive - argument):
         yield positive
-    symbol = a.symbol_of(argument - argument.constant_term)
+    symbol = a.find_single_symbol_name(argument - argument.constant_term)
     bounds = facts.bounds.get(symbol) if symbol else None
     for high in bounds.upper if bounds else ():
         if not high.is_constant and facts.nonnegative(high + argument.constant_term):
@@ -225,7 +227,7 @@ def _bounds_by_logarithms(argument: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield z - y as upper bounds of max(0, x - y) for logarithms x and y and a third one z >= x, y."""
     high = argument.positive_terms()
     low = high - argument
-    both = a.symbol_of(high), a.symbol_of(low)
+    both = a.find_single_symbol_name(high), a.find_single_symbol_name(low)
     if any(name is None or name.isidentifier() for name in both):
         return
     for name in facts.bounds:
@@ -294,7 +296,7 @@ class Goal:
     mean: Array
     watched: Array
 
-    def little_lost(self, before: Array, after: Array, most: float) -> bool:
+    def is_loss_small(self, before: Array, after: Array, most: float) -> bool:
         """Test whether no factor is more than `most` times worse; factors of lower bounds are negative."""
         factors = self.watched[self.watched[:, -1] > 0.0, :-1]
         old, new = factors @ before, factors @ after
@@ -326,7 +328,7 @@ def propose_coefficients(
         search.bound(index, (0.0, 0.0))
         solution = search.solve()
         allowed = MAX_LOSS_OF_ADDED_TERM if start[index] > 0 else MAX_LOSS_OF_SUBTRACTED_TERM
-        if solution is not None and goal.little_lost(start[:count], solution[:count], allowed):
+        if solution is not None and goal.is_loss_small(start[:count], solution[:count], allowed):
             best = solution
             search.save_basis()
         else:
@@ -340,10 +342,10 @@ def _build_program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[V
     matrix, right = _equate_terms(parts, len(goal.mean))
     count = matrix.shape[1] - len(goal.mean) - 1
     aim = np.concatenate([MEAN_WEIGHT * goal.mean, [1.0 if len(goal.watched) else 0.0], np.zeros(count)])
-    ends = [*ends, FREE, *[POSITIVE] * count]
+    ends = [*ends, FREE, *[NONNEGATIVE] * count]
     low = high = right
     if len(goal.watched):
-        watched = embed_dense(_factor_rows(goal), matrix.shape[1])
+        watched = embed_dense(_build_factor_rows(goal), matrix.shape[1])
         matrix = matrix.above(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
     return make_program(aim, matrix, low, high, ends, len(goal.mean) + 1)
@@ -381,7 +383,7 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
     return Matrix(rows, columns, numbers, (height, width)), np.concatenate(right)
 
 
-def _factor_rows(goal: Goal) -> Array:
+def _build_factor_rows(goal: Goal) -> Array:
     """Return rows that keep factors below their shares of the last variable, scaled to a largest entry of 1."""
     rows = goal.watched * np.append(np.ones(goal.watched.shape[1] - 1), -1.0)
     scaled: Array = rows / np.abs(rows).max(axis=1, keepdims=True)

@@ -9,7 +9,7 @@ from itertools import islice
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Poly, product
-from archline.algebra.prove.prover import first_true
+from archline.algebra.prove.prover import find_first_true
 from archline.numbers import fmpq
 
 MAX_LEVEL = 12
@@ -19,12 +19,12 @@ Logarithm = a.CeilLog2 | a.RealFunction
 """A logarithm, rounded or real."""
 
 
-def halving_floor(atom: Atom) -> a.Floor | None:
+def match_minimum_halvings(atom: Atom) -> a.Floor | None:
     """Return floor(v/k) if the atom is ceil(log2(floor(v/k) + 1)), a minimum number of halvings of v; else None."""
     return _match_halving(atom, 1)
 
 
-def halving_ceiling(atom: Atom) -> a.Floor | None:
+def match_maximum_halvings(atom: Atom) -> a.Floor | None:
     """Return ceil(v/k), as a floor, if the atom is ceil(log2(ceil(v/k))), a maximum number of halvings; else None."""
     return _match_halving(atom, 0)
 
@@ -37,15 +37,15 @@ def _match_halving(atom: Atom, offset: int) -> a.Floor | None:
     if floor is None or rest != Poly.of_atom(floor):
         return None
     size = floor.argument if offset else floor.argument + 1 - floor.modulus
-    return None if a.symbol_of(size) is None else floor
+    return None if a.find_single_symbol_name(size) is None else floor
 
 
-def counts_halvings(atom: Atom) -> bool:
+def is_halving_count(atom: Atom) -> bool:
     """Test whether the atom is a minimum or maximum number of halvings."""
-    return halving_floor(atom) is not None or halving_ceiling(atom) is not None
+    return match_minimum_halvings(atom) is not None or match_maximum_halvings(atom) is not None
 
 
-def symbol_name(atom: Logarithm) -> str:
+def make_log_symbol_name(atom: Logarithm) -> str:
     """Return the symbol of a logarithm; it differs from the logarithm's key, so that atoms with either differ."""
     return f"[{atom.key}]"
 
@@ -60,16 +60,16 @@ class LogarithmOrder:
         self.facts, self._tangents = facts, tangents
         self._ordered = list[Logarithm]()
         # Cached by atom: later symbols do not change earlier replacements.
-        self._order = cache(self._order_atom)
+        self._order = cache(self._replace_logarithm)
 
     def ordered(self, value: Poly) -> Poly:
         """Replace the logarithms of several sizes by symbols that are ordered as the sizes are."""
         return value.map_atoms(self._order)
 
-    def _order_atom(self, atom: Atom) -> Poly | None:
+    def _replace_logarithm(self, atom: Atom) -> Poly | None:
         match atom:
             case a.CeilLog2():
-                return self._reference(atom)
+                return self._make_log_symbol(atom)
             case a.PositivePart():
                 return a.positive_part(self.ordered(atom.argument))
             case _:
@@ -94,27 +94,27 @@ class LogarithmOrder:
     def _power_symbol(self, base: fmpq, level: a.CeilLog2) -> Poly:
         name = f"({base})^{level.key}"
         if name not in self.facts.bounds:
-            maximum = self._most(level.argument)
-            ends = [base ** self._least(level.argument), *([] if maximum is None else [base**maximum])]
+            maximum = self._find_maximum_level(level.argument)
+            ends = [base ** self._find_minimum_level(level.argument), *([] if maximum is None else [base**maximum])]
             lower, upper = ([ends[0]], ends[1:]) if base > 1 else ([fmpq(0), *ends[1:]], [ends[0]])
             self.facts = self.facts.with_symbol(name, map(Poly.constant, lower), map(Poly.constant, upper))
         return Poly.symbol(name)
 
-    def _reference(self, atom: a.CeilLog2) -> Poly:
-        name = symbol_name(atom)
-        if counts_halvings(atom) and self._most(atom.argument) == 0:
+    def _make_log_symbol(self, atom: a.CeilLog2) -> Poly:
+        name = make_log_symbol_name(atom)
+        if is_halving_count(atom) and self._find_maximum_level(atom.argument) == 0:
             # At leaves the number of halvings is 0.
             return ZERO
         if name not in self.facts.bounds:
             facts, argument = self.facts, atom.argument
-            minimum = self._least(argument)
+            minimum = self._find_minimum_level(argument)
             lower, upper = [Poly.constant(minimum)], []
             if facts.nonnegative(argument):
                 # The rounded logarithm of 0 counts as 0.
                 level = max(0, minimum - 1) if self._tangents else 0
                 less = 1 if a.is_integral(argument) and facts.nonnegative(argument - 1) else 0
                 upper.append(level + (argument - less) / (1 << level))
-            if (maximum := self._most(argument)) is not None:
+            if (maximum := self._find_maximum_level(argument)) is not None:
                 upper.append(Poly.constant(maximum))
             self._add_ordered(atom, lower, [*upper, *self._bounds_by_exponents(argument)])
         return Poly.symbol(name)
@@ -125,11 +125,11 @@ class LogarithmOrder:
         x <= 2^e -> e, x <= 2*2^e -> e + 1, and e + x/2^e for any x, since ceil(log2(y)) <= y.
         """
         facts = self.facts
-        bounds = facts.bounds.get(a.symbol_of(argument - argument.constant_term) or "")
+        bounds = facts.bounds.get(a.find_single_symbol_name(argument - argument.constant_term) or "")
         if bounds is None:
             return
         for high in bounds.upper:
-            exponent = a.exponent_of_two(high)
+            exponent = a.find_exponent_of_two(high)
             if exponent is not None and facts.nonnegative(exponent):
                 over = (shift for shift in (0, 1) if facts.nonnegative(high.scaled(1 << shift) - argument))
                 yield from (exponent + shift for shift in islice(over, 1))
@@ -141,7 +141,7 @@ class LogarithmOrder:
     def _add_ordered(self, atom: Logarithm, lower: list[Poly], upper: list[Poly]) -> None:
         """Add a symbol for a logarithm with its bounds, including bounds by the symbols before it."""
         for earlier in self._ordered:
-            symbol = Poly.symbol(symbol_name(earlier))
+            symbol = Poly.symbol(make_log_symbol_name(earlier))
             if self._is_at_least(atom, earlier):
                 lower.append(symbol)
             elif self._is_at_least(atom, earlier, 1):
@@ -150,7 +150,7 @@ class LogarithmOrder:
                 upper.append(symbol)
             elif self._is_at_least(earlier, atom, 1):
                 upper.append(symbol + 1)
-        self.facts = self.facts.with_symbol(symbol_name(atom), lower, upper)
+        self.facts = self.facts.with_symbol(make_log_symbol_name(atom), lower, upper)
         self._ordered.append(atom)
 
     def _is_at_least(self, large: Logarithm, small: Logarithm, less: int = 0) -> bool:
@@ -163,12 +163,12 @@ class LogarithmOrder:
             return self.facts.nonnegative(large.argument - less_rounding)
         return self.facts.nonnegative(large.argument.scaled(1 << less) - small.argument)
 
-    def _least(self, argument: Poly) -> int:
+    def _find_minimum_level(self, argument: Poly) -> int:
         """Return a lower bound of ceil(log2(argument)), at most `MAX_LEVEL`."""
         level = 0
         while level < MAX_LEVEL and self.facts.nonnegative(argument - (1 << level) - 1):
             level += 1
         return level
 
-    def _most(self, argument: Poly) -> int | None:
-        return first_true(MAX_LEVEL, lambda level: self.facts.nonnegative((1 << level) - argument))
+    def _find_maximum_level(self, argument: Poly) -> int | None:
+        return find_first_true(MAX_LEVEL, lambda level: self.facts.nonnegative((1 << level) - argument))

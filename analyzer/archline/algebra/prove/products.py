@@ -21,7 +21,7 @@ Packed = dict[int, int | fmpq]
 """Coefficients by monomials, integers as Python ints; a monomial sums the powers of the k-th atoms times 2^(8*k)."""
 
 
-class _CachedFunction(dict[int, int]):
+class _MonomialCache(dict[int, int]):
     """A function of monomials whose values are computed once."""
 
     def __init__(self, compute: Callable[[int], int]) -> None:
@@ -40,11 +40,11 @@ class Packing:
         self._atoms: dict[Atom, int] = {}
         self._reducing: dict[int, Poly] = {}
         self._monomials: dict[int, Monomial] = {}
-        self._degrees = _CachedFunction(lambda code: sum(abs(power) for _, power in _iterate_powers(code)))
-        self._masks = _CachedFunction(
+        self._degrees = _MonomialCache(lambda code: sum(abs(power) for _, power in _iterate_powers(code)))
+        self._masks = _MonomialCache(
             lambda code: sum(1 << place for place, _ in _iterate_powers(code) if place in self._reducing)
         )
-        self._squared = _CachedFunction(
+        self._squared = _MonomialCache(
             lambda code: next((p for p, power in _iterate_powers(code) if power > 1 and p in self._reducing), -1)
         )
 
@@ -146,7 +146,7 @@ def _add_term(terms: Packed, code: int, number: int | fmpq) -> None:
         del terms[code]
 
 
-class Groups:
+class AtomGroups:
     """Groups of atoms that facts connect, as bits of their places, for terms with at most one factor of each group.
 
     Expressions that are linear in each group need only products that are linear in each group: these prove everything
@@ -159,7 +159,7 @@ class Groups:
             atoms = packing.atoms(fact)
             disjoint = [group for group in self._groups if not group & atoms]
             self._groups = [*disjoint, self.of(atoms) | atoms]
-        self._crowded = _CachedFunction(self._is_crowded)
+        self._crowded = _MonomialCache(self._is_crowded)
         if not terms or self.has_crowded_term(terms):
             self._groups = []
 
@@ -182,7 +182,7 @@ class Groups:
 
 
 @record
-class Shape:
+class ProductLimits:
     """Limits on the factors of a product of facts.
 
     The first `major` facts are on sizes alone; at most `most` factors are other facts, and at most `fewest` factors are
@@ -201,11 +201,13 @@ class Products:
     Raises OverflowError for powers beyond any degree in use.
     """
 
-    def __init__(self, facts: Sequence[Poly], degree: int, terms: Iterable[Monomial], shape: Shape, limit: int) -> None:
+    def __init__(
+        self, facts: Sequence[Poly], degree: int, terms: Iterable[Monomial], shape: ProductLimits, limit: int
+    ) -> None:
         self._packing = packing = Packing()
         packed = [packing.pack_terms(fact) for fact in facts]
         codes = {packing.code(monomial) for monomial in terms if _has_small_powers(monomial)}
-        groups = Groups(packing, packed, codes)
+        groups = AtomGroups(packing, packed, codes)
         distinct = _drop_duplicates(_iterate_products(packing, groups, packed, degree, shape))
         ranked = sorted(distinct, key=lambda terms: len(terms.keys() - codes))
         self._columns = ranked[:limit]
@@ -232,7 +234,7 @@ class Products:
     def entries(self) -> Entries:
         """Return all columns. Raises OverflowError for numbers beyond floating point."""
         # Monomials are numbered in order of occurrence.
-        rows = _CachedFunction(lambda _: len(rows))
+        rows = _MonomialCache(lambda _: len(rows))
         entries = Entries()
         for column, terms in enumerate(self._columns):
             entries.columns += [column] * len(terms)
@@ -248,7 +250,7 @@ def _has_small_powers(monomial: Monomial) -> bool:
 
 
 def _iterate_products(
-    packing: Packing, groups: Groups, facts: Sequence[Packed], degree: int, shape: Shape
+    packing: Packing, groups: AtomGroups, facts: Sequence[Packed], degree: int, shape: ProductLimits
 ) -> Iterator[Packed]:
     masks = [packing.reducible_places(fact) for fact in facts]
     degrees = [packing.degree(fact) for fact in facts]

@@ -26,7 +26,7 @@ Tactic: TypeAlias = Callable[[Poly, Facts], bool]
 """A method that proves that a simplified value is never negative."""
 
 
-def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), effort: int | None = None) -> bool:
+def prove_never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), effort: int | None = None) -> bool:
     """Test whether the value is proved never negative, by a quick proof, or by tactics in order, which may take longer.
 
     `effort` limits the proof, in products of terms.
@@ -34,24 +34,24 @@ def never_negative(value: Poly, facts: Facts, tactics: Sequence[Tactic] = (), ef
     if effort is not None:
         try:
             with limit_effort(effort):
-                return never_negative(value, facts, tactics)
+                return prove_never_negative(value, facts, tactics)
         except OutOfBudgetError:
             return False
     value = facts.simplify(value)
     if tactics:
         return not facts.refutes(value) and any(tactic(value, facts) for tactic in tactics)
     facts = facts.without_younger_symbols(value.names)
-    proved = cast(dict[Poly, bool], facts.found.setdefault(never_negative, {}))
+    proved = cast(dict[Poly, bool], facts.found.setdefault(prove_never_negative, {}))
     if value not in proved:
         proved[value] = not facts.refutes(value) and (
             facts.nonnegative(value)
             or _prove_by_residues(value, facts, MAX_NESTED_CASES)
-            or ((multiplied := _without_quotients(value, facts)) != value and never_negative(multiplied, facts))
+            or ((multiplied := _clear_denominators(value, facts)) != value and prove_never_negative(multiplied, facts))
         )
     return proved[value]
 
 
-def _without_quotients(value: Poly, facts: Facts) -> Poly:
+def _clear_denominators(value: Poly, facts: Facts) -> Poly:
     """Return the value times its divisors if they are known to be positive, which keeps its sign: n/b - 1 -> n - b."""
     divisors: dict[Atom, int] = {}
     for monomial in value.terms:
@@ -63,7 +63,7 @@ def _without_quotients(value: Poly, facts: Facts) -> Poly:
     return prod((Poly.of_atom(divisor) ** power for divisor, power in divisors.items()), start=value)
 
 
-def first_true(end: int, holds: Callable[[int], bool]) -> int | None:
+def find_first_true(end: int, holds: Callable[[int], bool]) -> int | None:
     """Return the first of 0, ..., end - 1 from which on a monotone condition holds, or None.
 
     The last number is tried first: if nothing is known there, usually nothing is known of smaller ones.
@@ -83,7 +83,7 @@ def bounds_of_floor(atom: a.Floor) -> tuple[Poly, ...]:
 
 def _prove_by_residues(value: Poly, facts: Facts, depth: int) -> bool:
     """Prove value >= 0 by writing a size as m*k + r for each r with 0 <= r < m, which resolves floors by m."""
-    divided = _floor_by_constant(value)
+    divided = _find_floor_by_constant(value)
     if divided is None or not depth:
         return False
     name, modulus = divided
@@ -132,7 +132,7 @@ def _divide_bound(bound: Poly, modulus: int, upwards: bool) -> Poly:
     return Poly.constant(int(number.ceil() if upwards else number.floor()))
 
 
-def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
+def _find_floor_by_constant(value: Poly) -> tuple[str, int] | None:
     for atom in sorted(value.atoms(), key=str):
         if isinstance(atom, a.Floor) and atom.modulus.is_constant:
             modulus = int(atom.modulus.constant_term.p)
@@ -140,7 +140,7 @@ def _floor_by_constant(value: Poly) -> tuple[str, int] | None:
                 if isinstance(symbol, Symbol) and modulus <= MAX_RESIDUES:
                     return symbol.name, modulus
         for part in atom.parts:
-            inner = _floor_by_constant(part)
+            inner = _find_floor_by_constant(part)
             if inner is not None:
                 return inner
     return None

@@ -8,15 +8,15 @@ from archline.algebra.prove import enumerate, handelman
 
 
 def _by_enumeration(value: Poly, facts: Facts) -> bool:
-    return enumerate.by_enumeration(value, facts)
+    return enumerate.prove_by_enumeration(value, facts)
 
 
 def _by_products(value: Poly, facts: Facts) -> bool:
-    return handelman.by_products(value, facts)
+    return handelman.prove_by_products(value, facts)
 
 
 def _by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
-    return handelman.by_bounds_of_powers(value, facts)
+    return handelman.prove_by_bounds_of_powers(value, facts)
 
 
 STRONG_TACTICS = _by_enumeration, _by_products, _by_bounds_of_powers

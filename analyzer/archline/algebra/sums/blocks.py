@@ -20,7 +20,7 @@ MAX_DEGREE = 48
 
 
 @record(slots=True)
-class Pair:
+class ConditionPair:
     """An expression as weight*(f(argument) - f(argument - width)) + rest.
 
     The function f is max(0, _), or floor(_/modulus) with 0 <= width <= modulus; the difference is from 0 to `most`.
@@ -65,7 +65,7 @@ def expand_overlap(atom: Atom, facts: Facts) -> Poly | None:
     return None
 
 
-def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
+def match_condition_pair(value: Poly, atom: Atom, facts: Facts) -> ConditionPair | None:
     """Write the expression as a pair of the atom and a partner of equal form; None without a partner."""
     if not isinstance(atom, a.PositivePart | a.Floor):
         return None
@@ -82,25 +82,25 @@ def pair_of(value: Poly, atom: Atom, facts: Facts) -> Pair | None:
         rest = remainder + weight * Poly.of_atom(partner)
         width = atom.parts[0] - partner.parts[0]
         for argument, sign in ((atom.parts[0], 1), (partner.parts[0], -1)):
-            pair = Pair(weight.scaled(sign), argument, width.scaled(sign), _modulus_of(atom), rest)
-            if _is_narrow(pair, facts):
+            pair = ConditionPair(weight.scaled(sign), argument, width.scaled(sign), _modulus_of(atom), rest)
+            if _has_valid_width(pair, facts):
                 return _narrow_pair(pair)
-    return _pair_by_facts(atom, weight, remainder, facts)
+    return _match_pair_by_facts(atom, weight, remainder, facts)
 
 
-def _pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> Pair | None:
+def _match_pair_by_facts(atom: Atom, weight: Poly, remainder: Poly, facts: Facts) -> ConditionPair | None:
     """Make a pair if the facts decide its partner: max(0, e + 1) -> e + 1 if e >= -1, max(0, e - 1) -> 0 if e <= 1."""
     if not isinstance(atom, a.PositivePart):
         return None
     rest = remainder + weight * (atom.argument + 1)
     if len(rest.terms) < len(remainder.terms) and facts.nonnegative(atom.argument + 1):
-        return Pair(-weight, atom.argument + 1, ONE, None, rest)
+        return ConditionPair(-weight, atom.argument + 1, ONE, None, rest)
     if facts.nonnegative(1 - atom.argument):
-        return Pair(weight, atom.argument, ONE, None, remainder)
+        return ConditionPair(weight, atom.argument, ONE, None, remainder)
     return None
 
 
-def _narrow_pair(pair: Pair) -> Pair:
+def _narrow_pair(pair: ConditionPair) -> ConditionPair:
     """Write a condition on most residues by its complement: (e mod 3 < 2) -> 1 - ((e + 1) mod 3 < 1)."""
     modulus, width = pair.modulus, pair.width
     if modulus is None or not modulus.is_constant or not width.is_constant:
@@ -109,14 +109,14 @@ def _narrow_pair(pair: Pair) -> Pair:
     negative = all(coefficient < 0 for coefficient in pair.weight.terms.values())
     if remaining.constant_term > width.constant_term or (remaining == width and not negative):
         return pair
-    return Pair(-pair.weight, pair.argument + remaining, remaining, modulus, pair.rest + pair.weight)
+    return ConditionPair(-pair.weight, pair.argument + remaining, remaining, modulus, pair.rest + pair.weight)
 
 
 def _modulus_of(atom: Atom) -> Poly | None:
     return atom.modulus if isinstance(atom, a.Floor) else None
 
 
-def _is_narrow(pair: Pair, facts: Facts) -> bool:
+def _has_valid_width(pair: ConditionPair, facts: Facts) -> bool:
     return facts.nonnegative(pair.width) and (pair.modulus is None or facts.nonnegative(pair.modulus - pair.width))
 
 
@@ -160,7 +160,7 @@ def antidifference_at(value: Poly, variable: str, at: Poly) -> Poly:
 _BLOCK, _REMAINDER = "block'", "place'"
 
 
-def block_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+def sum_by_blocks(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """Return the sum for lo <= v < hi of a polynomial in v and floor((v + c)/m); None for other forms.
 
     For v + c = m*q + r it is the sum over the blocks before q, of m values each, and over the first r values of block
@@ -205,7 +205,7 @@ def _is_polynomial(value: Poly, variable: str) -> bool:
     )
 
 
-def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) -> Poly | None:
+def sum_by_parity(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) -> Poly | None:
     """Return the sum for lo <= v < hi of w*floor((v + c)/2), w free of v; None for other forms.
 
     It is half of the sum of v + c, less half of the number of odd v + c.
@@ -221,7 +221,7 @@ def parity_sum(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly) ->
     return parts[1] * (unrounded - odd) / 2
 
 
-def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
+def sum_residue_condition(pair: ConditionPair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly | None:
     """Return the sum for lo <= v < hi of w*(floor((v + c)/m) - floor((v + c - t)/m)), t free of v; else None.
 
     If w is free of v it telescopes: the remainder at an end v + c = m*q + r is the sum of floor(j/m) over the t values
@@ -238,13 +238,13 @@ def window_sum(pair: Pair, variable: str, lo: Poly, hi: Poly, facts: Facts) -> P
         if width != ONE or not _is_polynomial(pair.weight, variable):
             return None
         at_multiples = pair.weight.substitute({variable: modulus * Poly.symbol(_BLOCK) - shift})
-        ends = [_window_end(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
+        ends = [_count_residues_below(end + shift, width, modulus, facts) + 1 for end in (lo, hi)]
         return antidifference_at(at_multiples, _BLOCK, ends[1]) - antidifference_at(at_multiples, _BLOCK, ends[0])
-    before, after = (_window_end(end + shift, width, modulus, facts) for end in (lo, hi))
+    before, after = (_count_residues_below(end + shift, width, modulus, facts) for end in (lo, hi))
     return pair.weight * (after - before)
 
 
-def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
+def _count_residues_below(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
     if width == ONE:
         return facts.simplify(a.floor_div(end - 1, modulus))
     number = facts.simplify(a.floor_div(end, modulus))
@@ -252,16 +252,16 @@ def _window_end(end: Poly, width: Poly, modulus: Poly, facts: Facts) -> Poly:
     return width * number - facts.positive_part(width - rest)
 
 
-def root_sum(weight: Poly, variable: str, last: Poly) -> Poly:
+def sum_square_roots(weight: Poly, variable: str, last: Poly) -> Poly:
     """Return the sum of weight(t)*floor(sqrt(t)) for 0 <= t <= last (>= -1), counting k >= 1 with k^2 <= t."""
-    root = a.isqrt_of(last)
+    root = a.floor_sqrt(last)
     number = Symbol("k'")
     below = antidifference_at(weight, variable, Poly.of_atom(number, 2))
     squares = antidifference_at(below, number.name, root + 1) - antidifference_at(below, number.name, ONE)
     return root * antidifference_at(weight, variable, last + 1) - squares
 
 
-def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
+def sum_logarithms(weight: Poly, variable: str, count: Poly) -> Poly:
     """Return the sum of weight(t)*ceil(log2 t) for 1 <= t <= count, counting j >= 0 with t > 2^j."""
     if not count:
         return ZERO
@@ -275,7 +275,7 @@ def log_sum(weight: Poly, variable: str, count: Poly) -> Poly:
     return result
 
 
-def power_weights(weight: Poly, variable: str, ratio: fmpq) -> Poly:
+def solve_geometric_weight(weight: Poly, variable: str, ratio: fmpq) -> Poly:
     """Return the q with q(v + 1)*ratio - q(v) = weight(v). Raises TooComplexError for high degrees."""
     symbol = Symbol(variable)
     parts = weight.coefficients(symbol)

@@ -18,14 +18,14 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polyn
 from archline.algebra.reduce import reduce_expression
 from archline.algebra.sums.blocks import (
     antidifference_at,
-    block_sum,
     expand_overlap,
-    log_sum,
-    pair_of,
-    parity_sum,
-    power_weights,
-    root_sum,
-    window_sum,
+    match_condition_pair,
+    solve_geometric_weight,
+    sum_by_blocks,
+    sum_by_parity,
+    sum_logarithms,
+    sum_residue_condition,
+    sum_square_roots,
 )
 from archline.numbers import fmpq
 from archline.records import record
@@ -44,11 +44,11 @@ class UnresolvedError(Exception):
         self.variable = variable
 
 
-Over = Callable[[Poly, str, Poly, Poly, Facts], Poly]
+RangeOperation = Callable[[Poly, str, Poly, Poly, Facts], Poly]
 """A sum or maximum of a value over lo <= variable < hi under facts. Raises UnresolvedError."""
 
 
-def cache_by_facts(operation: Over) -> Over:
+def cache_by_facts(operation: RangeOperation) -> RangeOperation:
     """Cache the results and failures of an operation for each `Facts`, since analyses of caches repeat sums."""
     caches: WeakKeyDictionary[Facts, dict[object, Poly | UnresolvedError]] = WeakKeyDictionary()
 
@@ -72,23 +72,23 @@ def cache_by_facts(operation: Over) -> Over:
 @cache_by_facts
 def sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Return the sum of `value` for lo <= variable < hi. Needs lo <= hi. Raises UnresolvedError."""
-    total = _sum_over(value, variable, lo, hi, facts)
+    total = _sum_unreduced(value, variable, lo, hi, facts)
     # Counts of lines are bounded soon after, so reducing them is wasted.
     return total if "L" in total.names else reduce_expression(total, facts)
 
 
-def _sum_over(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
+def _sum_unreduced(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts) -> Poly:
     """Sum without reducing the result, for parts of a larger sum."""
     if lo == hi:
         return ZERO
     inside = facts.with_symbol(variable, (lo,), (hi - 1,))
     flat = inside.simplify(value).map_atoms(
-        lambda atom: expand_overlap(atom, inside) if depends_on(atom, variable) else None
+        lambda atom: expand_overlap(atom, inside) if is_composite_in(atom, variable) else None
     )
-    return _sum_one_by_one(flat, variable, lo, hi, facts) or _sum(flat, variable, lo, hi, facts, inside)
+    return _sum_one_by_one(flat, variable, lo, hi, facts) or _sum_simplified(flat, variable, lo, hi, facts, inside)
 
 
-def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
+def _sum_simplified(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     hard, easy = separate_composites(value, variable)
     period = _common_period(hard, variable)
     if period is not None:
@@ -99,30 +99,30 @@ def _sum(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: F
     result = _polynomial_sum(easy, variable, lo, hi)
     if not hard:
         return result
-    for atom in _atoms_with_powers(hard, variable):
-        chosen, remaining = _with_atom(hard, atom)
+    for atom in _iterate_atoms_with_powers(hard, variable):
+        chosen, remaining = _split_by_atom(hard, atom)
         telescoped = _telescope_sum(chosen, atom, variable, lo, hi, facts, inside)
         if telescoped is not None:
-            return result + telescoped + _sum(remaining, variable, lo, hi, facts, inside)
+            return result + telescoped + _sum_simplified(remaining, variable, lo, hi, facts, inside)
     for atom in hard.atoms():
         inner = atom.argument.atoms() if isinstance(atom, a.PositivePart) else ()
-        if any(isinstance(factor, a.Floor) and depends_on(factor, variable) for factor in inner):
-            chosen, remaining = _with_atom(hard, atom)
+        if any(isinstance(factor, a.Floor) and is_composite_in(factor, variable) for factor in inner):
+            chosen, remaining = _split_by_atom(hard, atom)
             if (cut := cut_where_positive(chosen, atom, variable, lo, hi, facts)) is not None:
                 result = result + _sum_of_parts(cut, variable, lo, hi, facts)
-                return result + _sum(remaining, variable, lo, hi, facts, inside) if remaining else result
+                return result + _sum_simplified(remaining, variable, lo, hi, facts, inside) if remaining else result
     atom = find_innermost_atom(hard, variable)
     if (cut := cut_at(hard, atom, variable, lo, hi, facts, inside)) is not None:
         return result + _sum_of_parts(cut, variable, lo, hi, facts)
-    chosen, remaining = _with_atom(hard, atom)
+    chosen, remaining = _split_by_atom(hard, atom)
     if isinstance(atom, a.Offset | a.PositivePart | a.Floor):
         paired = _telescope_pair(chosen, remaining, atom, variable, lo, hi)
         if paired is not None:
-            return result + paired[0] + _sum(paired[1], variable, lo, hi, facts, inside)
+            return result + paired[0] + _sum_simplified(paired[1], variable, lo, hi, facts, inside)
     if isinstance(atom, a.Floor):
         return result + _sum_of_floors(hard, atom, variable, lo, hi, facts, inside)
     if remaining:
-        result = result + _sum(remaining, variable, lo, hi, facts, inside)
+        result = result + _sum_simplified(remaining, variable, lo, hi, facts, inside)
     telescoped = _telescope_sum(chosen, atom, variable, lo, hi, facts, inside)
     if telescoped is not None:
         return result + telescoped
@@ -146,59 +146,59 @@ def _sum_one_by_one(value: Poly, variable: str, lo: Poly, hi: Poly, facts: Facts
     count = hi - lo
     if not count.is_constant or count.constant_term > MAX_UNROLLED:
         return None
-    if not any(isinstance(atom, a.CeilLog2) and depends_on(atom, variable) for atom in value.atoms_within()):
+    if not any(isinstance(atom, a.CeilLog2) and is_composite_in(atom, variable) for atom in value.atoms_within()):
         return None
     return sum_polynomials(
         facts.simplify(value.substitute({variable: lo + number})) for number in range(int(count.constant_term))
     )
 
 
-def _atoms_with_powers(value: Poly, variable: str) -> Iterator[Atom]:
+def _iterate_atoms_with_powers(value: Poly, variable: str) -> Iterator[Atom]:
     """Yield max(0, e) and floor(e/m) with powers in e or m.
 
     The maximum may be decided except in the last iteration, as in 2^s <= P < 2^(s + 1); such floors may telescope.
     """
     for atom in value.atoms():
         inner = atom.parts[-1].atoms() if isinstance(atom, a.PositivePart | a.Floor) else ()
-        if any(isinstance(factor, a.Exponential) and depends_on(factor, variable) for factor in inner):
+        if any(isinstance(factor, a.Exponential) and is_composite_in(factor, variable) for factor in inner):
             yield atom
 
 
 # Parts of an expression
-def depends_on(atom: Atom, variable: str) -> bool:
+def is_composite_in(atom: Atom, variable: str) -> bool:
     """Test whether a composite atom contains the variable."""
     return not isinstance(atom, Symbol) and variable in atom.names
 
 
 def separate_composites(value: Poly, variable: str) -> tuple[Poly, Poly]:
     """Split a value into terms with a composite atom in the variable, and the rest."""
-    hard = {m: c for m, c in value.terms.items() if any(depends_on(atom, variable) for atom, _ in m)}
+    hard = {m: c for m, c in value.terms.items() if any(is_composite_in(atom, variable) for atom, _ in m)}
     easy = {m: c for m, c in value.terms.items() if m not in hard}
     return Poly(hard), Poly(easy)
 
 
-def _with_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
+def _split_by_atom(value: Poly, atom: Atom) -> tuple[Poly, Poly]:
     """Split a value into terms in which the atom occurs, at any depth, and the rest."""
-    chosen = {m: c for m, c in value.terms.items() if any(contains(factor, atom) for factor, _ in m)}
+    chosen = {m: c for m, c in value.terms.items() if any(contains_atom(factor, atom) for factor, _ in m)}
     return Poly(chosen), Poly({m: c for m, c in value.terms.items() if m not in chosen})
 
 
-def contains(outer: Atom, atom: Atom) -> bool:
+def contains_atom(outer: Atom, atom: Atom) -> bool:
     """Test whether an atom equals or contains another one."""
-    return outer == atom or any(contains(inner, atom) for part in outer.parts for inner in part.atoms())
+    return outer == atom or any(contains_atom(inner, atom) for part in outer.parts for inner in part.atoms())
 
 
 def find_innermost_atom(value: Poly, variable: str) -> Atom:
     """Return a composite atom in the variable without another one inside; logarithms are chosen last."""
 
     def search(atom: Atom) -> Iterator[Atom]:
-        below = [inner for part in atom.parts for inner in part.atoms() if depends_on(inner, variable)]
+        below = [inner for part in atom.parts for inner in part.atoms() if is_composite_in(inner, variable)]
         if not below:
             yield atom
         for inner in below:
             yield from search(inner)
 
-    candidates = {inner for atom in value.atoms() if depends_on(atom, variable) for inner in search(atom)}
+    candidates = {inner for atom in value.atoms() if is_composite_in(atom, variable) for inner in search(atom)}
     return min(candidates, key=lambda atom: (_PRIORITY.get(type(atom), 9), atom.key))
 
 
@@ -225,7 +225,7 @@ def _telescope_sum(
     coefficient = parts[1]
     itself = Poly.of_atom(atom)
     if isinstance(atom, a.Gap):
-        covered = covered_segments(atom, variable, lo, hi)
+        covered = find_covered_segments(atom, variable, lo, hi)
         if covered is None:
             return None
         start, end = (a.offset(atom.segments, index) for index in covered)
@@ -241,14 +241,14 @@ def _telescope_sum(
     if not isinstance(atom, a.PositivePart | a.Offset):
         return None
     before = inside.simplify(itself.substitute({variable: now - 1}))
-    if any(depends_on(inner, variable) and not isinstance(inner, a.Exponential) for inner in before.atoms()):
+    if any(is_composite_in(inner, variable) and not isinstance(inner, a.Exponential) for inner in before.atoms()):
         return None
     last = facts.simplify(itself.substitute({variable: hi - 1}))
     first = facts.simplify(itself.substitute({variable: lo - 1}))
-    return coefficient * (last - first + _sum(before, variable, lo, hi, facts, inside))
+    return coefficient * (last - first + _sum_simplified(before, variable, lo, hi, facts, inside))
 
 
-def covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:
+def find_covered_segments(gap: a.Gap, variable: str, lo: Poly, hi: Poly) -> tuple[Poly, Poly] | None:
     """Return the segments [start, end) of gap(c + v) or gap(c - v) for lo <= v < hi; None for other indices."""
     if any(variable in part.names for part in gap.segments.parts):
         return None
@@ -292,7 +292,7 @@ class Cut:
 
 def cut_at(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Cut | None:
     """Return the cut where a condition changes, if `atom` and another atom form its indicator, else None."""
-    pair = pair_of(value, atom, inside)
+    pair = match_condition_pair(value, atom, inside)
     if pair is None or pair.modulus is not None or pair.width != ONE or not facts.integral(pair.argument):
         return None
     change = find_sign_change(a.PositivePart(pair.argument - 1), variable, facts)
@@ -307,8 +307,8 @@ def cut_where_positive(value: Poly, atom: Atom, variable: str, lo: Poly, hi: Pol
         return None
     point, rising = change
     # At argument 0 both branches agree, so a unit slope may change one step later; the shorter point is chosen.
-    points = (point, point + (1 if rising else -1)) if _unit_slope(atom, variable) else (point,)
-    ends = value.with_atom(atom, ZERO), value.with_atom(atom, atom.parts[0])
+    points = (point, point + (1 if rising else -1)) if _has_unit_slope(atom, variable) else (point,)
+    ends = value.replace_atom(atom, ZERO), value.replace_atom(atom, atom.parts[0])
     return _make_cut(change, points, ends, lo, hi, facts)
 
 
@@ -324,7 +324,7 @@ def _make_cut(
 
 def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple[Poly, bool] | None:
     """Return (t, rising): the argument is nonnegative from t on if rising, else below t; None if unknown."""
-    parts = without_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
+    parts = clear_single_floor(atom.argument, facts, variable).coefficients(Symbol(variable))
     if 1 not in parts or set(parts) - {0, 1} or any(variable in part.names for part in parts.values()):
         return None
     slope, rest = parts[1], parts.get(0, ZERO)
@@ -335,13 +335,15 @@ def find_sign_change(atom: a.PositivePart, variable: str, facts: Facts) -> tuple
     return None
 
 
-def without_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
+def clear_single_floor(value: Poly, facts: Facts, variable: str = "") -> Poly:
     """Return an integer of the same sign without the only floor, or the only floor in a variable.
 
     floor(e/m) + c -> e + c*m, and c - floor(e/m) -> c*m + m - 1 - e
     """
     rounded = [
-        atom for atom in value.atoms() if isinstance(atom, a.Floor) and (not variable or depends_on(atom, variable))
+        atom
+        for atom in value.atoms()
+        if isinstance(atom, a.Floor) and (not variable or is_composite_in(atom, variable))
     ]
     if len(rounded) != 1 or not facts.integral((atom := rounded[0]).argument):
         return value
@@ -358,7 +360,7 @@ def measure_complexity(value: Poly) -> tuple[int, int, int]:
     return composite, len(value.terms), len(value.key)
 
 
-def _unit_slope(atom: Atom, variable: str) -> bool:
+def _has_unit_slope(atom: Atom, variable: str) -> bool:
     """Test whether the argument moves by 1 with the variable, which excludes rounded arguments."""
     now, argument = Poly.symbol(variable), atom.parts[0]
     return any(variable not in (argument - slope * now).names for slope in (ONE, -ONE))
@@ -373,17 +375,17 @@ def _sum_of_parts(cut: Cut, variable: str, lo: Poly, hi: Poly, facts: Facts) -> 
             if separate_composites(part, variable)[0] and facts.nonnegative(start + 1 - end):
                 result = result + (end - start) * facts.simplify(part.substitute({variable: start}))
             else:
-                result = result + _sum(part, variable, start, end, facts, within)
+                result = result + _sum_simplified(part, variable, start, end, facts, within)
     return result
 
 
 # Residues
 def _common_period(value: Poly, variable: str) -> int | None:
     """Return the step at which all floors grow by integers, if floors are multiplied by each other; else None."""
-    floors = [atom for atom in value.atoms() if depends_on(atom, variable)]
+    floors = [atom for atom in value.atoms() if is_composite_in(atom, variable)]
     if not _has_products(value, variable) or not all(isinstance(atom, a.Floor) for atom in floors):
         return None
-    periods = [floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
+    periods = [find_floor_period(atom, variable) for atom in floors if isinstance(atom, a.Floor)]
     common = lcm(*(period or MAX_RESIDUES + 1 for period in periods))
     return common if common <= MAX_RESIDUES else None
 
@@ -391,7 +393,7 @@ def _common_period(value: Poly, variable: str) -> int | None:
 def _has_products(value: Poly, variable: str) -> bool:
     """Test whether two floors in the variable are multiplied by each other."""
     return any(
-        sum(isinstance(atom, a.Floor) and depends_on(atom, variable) for atom, _ in monomial) > 1
+        sum(isinstance(atom, a.Floor) and is_composite_in(atom, variable) for atom, _ in monomial) > 1
         for monomial in value.terms
     )
 
@@ -408,32 +410,32 @@ def _sum_by_residues(value: Poly, period: int, variable: str, lo: Poly, hi: Poly
         start = lo + residue
         count = facts.simplify(a.floor_div(hi - start + (period - 1), Poly.constant(period)))
         shifted = value.substitute({variable: start + Poly.symbol(variable).scaled(period)})
-        result = result + _sum_over(shifted, variable, ZERO, count, facts)
+        result = result + _sum_unreduced(shifted, variable, ZERO, count, facts)
     return result
 
 
 def _sum_of_floors(value: Poly, atom: a.Floor, variable: str, lo: Poly, hi: Poly, facts: Facts, inside: Facts) -> Poly:
     """Sum terms with floor((v + c)/m) and further terms, which may contain a second such floor."""
-    chosen, remaining = _with_atom(value, atom)
-    closed = parity_sum(chosen, atom, variable, lo, hi)
+    chosen, remaining = _split_by_atom(value, atom)
+    closed = sum_by_parity(chosen, atom, variable, lo, hi)
     if closed is None:
         floors = [floor for floor in value.atoms() if isinstance(floor, a.Floor) and variable in floor.names]
         if floors and all(_is_floor_of_negated_variable(floor, variable) for floor in floors):
             backwards = value.substitute({variable: -Poly.symbol(variable)})
-            return _sum_over(backwards, variable, 1 - hi, 1 - lo, facts)
-        pair = pair_of(value, atom, inside)
+            return _sum_unreduced(backwards, variable, 1 - hi, 1 - lo, facts)
+        pair = match_condition_pair(value, atom, inside)
         if pair is not None:
-            closed = window_sum(pair, variable, lo, hi, facts)
+            closed = sum_residue_condition(pair, variable, lo, hi, facts)
             remaining = remaining if closed is None else pair.rest
     if closed is None:
-        period = floor_period(atom, variable)
+        period = find_floor_period(atom, variable)
         if period is None:
-            closed = block_sum(chosen, atom, variable, lo, hi, facts)
+            closed = sum_by_blocks(chosen, atom, variable, lo, hi, facts)
         else:
             closed = _sum_by_residues(chosen, period, variable, lo, hi, facts)
     if closed is None:
         raise UnresolvedError(atom, variable)
-    return closed + _sum(remaining, variable, lo, hi, facts, inside) if remaining else closed
+    return closed + _sum_simplified(remaining, variable, lo, hi, facts, inside) if remaining else closed
 
 
 def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
@@ -444,7 +446,7 @@ def _is_floor_of_negated_variable(atom: a.Floor, variable: str) -> bool:
     )
 
 
-def floor_period(atom: a.Floor, variable: str) -> int | None:
+def find_floor_period(atom: a.Floor, variable: str) -> int | None:
     """Return the step after which floor(e/m) grows by an integer in the variable; None unless it is small."""
     if not atom.modulus.is_constant or atom.modulus.constant_term.q != 1:
         return None
@@ -467,7 +469,7 @@ def _weight_by_argument(
     parts = atom.argument.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factor = value.coefficients(atom)
-    clean = not any(depends_on(inner, variable) for part in factor.values() for inner in part.atoms())
+    clean = not any(is_composite_in(inner, variable) for part in factor.values() for inner in part.atoms())
     if set(parts) - {0, 1} or slope not in (ONE, -ONE) or set(factor) != {1} or not clean:
         raise UnresolvedError(atom, variable)
     rest = parts.get(0, ZERO)
@@ -484,7 +486,7 @@ def _sum_of_logs(value: Poly, atom: a.CeilLog2, variable: str, lo: Poly, hi: Pol
     """Sum p(v)*ceil(log2(t)) by G(N) = sum for 1 <= t <= N (`log_sum`)."""
     weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     last, before = facts.positive_part(last), facts.positive_part(first - 1)
-    return log_sum(weight, variable, last) - log_sum(weight, variable, before)
+    return sum_logarithms(weight, variable, last) - sum_logarithms(weight, variable, before)
 
 
 def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi: Poly, inside: Facts) -> Poly:
@@ -492,7 +494,7 @@ def _sum_of_roots(value: Poly, atom: a.RealFunction, variable: str, lo: Poly, hi
     weight, first, last = _weight_by_argument(value, atom, variable, lo, hi)
     if not inside.nonnegative(atom.argument):
         raise UnresolvedError(atom, variable)
-    return root_sum(weight, variable, last) - root_sum(weight, variable, first - 1)
+    return sum_square_roots(weight, variable, last) - sum_square_roots(weight, variable, first - 1)
 
 
 def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi: Poly) -> Poly:
@@ -500,14 +502,14 @@ def _sum_of_powers(value: Poly, atom: a.Exponential, variable: str, lo: Poly, hi
     parts = atom.exponent.coefficients(Symbol(variable))
     slope = parts.get(1, ZERO)
     factors = value.coefficients(atom)
-    clean = not any(depends_on(inner, variable) for part in factors.values() for inner in part.atoms())
+    clean = not any(is_composite_in(inner, variable) for part in factors.values() for inner in part.atoms())
     integral = slope.is_constant and slope.constant_term.q == 1
     if set(parts) - {0, 1} or not integral or not clean or 0 in factors:
         raise UnresolvedError(atom, variable)
     result = ZERO
     for power, weight in factors.items():
         ratio = fmpq(atom.base) ** (int(slope.constant_term.p) * power)
-        closed = power_weights(weight, variable, ratio)
+        closed = solve_geometric_weight(weight, variable, ratio)
         for end, sign in ((hi, 1), (lo, -1)):
             scale = a.exponential(atom.base, atom.exponent.substitute({variable: end}).scaled(power))
             result = result + (closed.substitute({variable: end}) * scale).scaled(sign)

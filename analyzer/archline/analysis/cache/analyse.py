@@ -16,33 +16,33 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.printing import shorten_expression, to_tree
-from archline.analysis.bounds import Bound, Piece, Region, Residency, Shown
+from archline.analysis.bounds import Bound, BoundUse, Piece, Region, Residency
 from archline.analysis.cache.data_dependent import analyse, divided
-from archline.analysis.cache.footprint.references import build_references, without_remainders
+from archline.analysis.cache.footprint.references import build_references, relax_remainders
 from archline.analysis.cache.lower import recursive_hbl, recursive_segments
-from archline.analysis.cache.lower.hbl import HblBound, touches_memory
-from archline.analysis.cache.lower.segments import SegmentBound, segment_lower_bound
+from archline.analysis.cache.lower.hbl import HblBound, has_certain_access
+from archline.analysis.cache.lower.segments import SegmentBound, derive_segment_bound
 from archline.analysis.cache.recursive import asymptotic
 from archline.analysis.cache.recursive import evaluate as recursion
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cache.summaries import must_access
 from archline.analysis.cache.upper import split_outer
-from archline.analysis.cache.upper.allocation import AllocationPlanner, pareto_plans
+from archline.analysis.cache.upper.allocation import AllocationPlanner, select_pareto_plans
 from archline.analysis.cache.upper.cold import TotalFootprint, total_footprint
 from archline.analysis.cache.upper.evaluate import AllocationPlan, PlanUpperBound
 from archline.analysis.cost import AnyScheduleBound, Cost, HblTerm, enclose_cost, map_cost
-from archline.analysis.metrics.accesses import accesses_of
+from archline.analysis.metrics.accesses import bound_accesses
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.growth.growths import Growth
 from archline.ir.factored import UnboundedError
-from archline.ir.layout import LINE, ONE_LINE, WORDS, array_lines
+from archline.ir.layout import LINE, ONE_LINE_FITS, WORDS, count_array_lines
 from archline.ir.lower import Lowering
-from archline.ir.tree import UntracedError, contiguous_dimension, iter_accesses, require_accesses
+from archline.ir.tree import UntracedError, contiguous_dimension, iterate_accesses, require_traceable
 from archline.language import printer
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive, local_arrays
+from archline.language.call_graph import has_recursion, list_local_arrays
 from archline.language.model import Module
 from archline.records import record
 
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 RECOUNT_RATIO = 2
 """If upper and lower bound differ by more than this factor, the number of accesses is tried as an upper bound."""
 Sizes = Mapping[str, int]
-MAX_BITS = 256
+MAX_SIZE_BITS = 256
 """For sizes of more bits, retention in spare lines is not searched, as the number of steps grows with the bits."""
 
 
@@ -84,7 +84,7 @@ class MissBounds:
 
     def _tightest_bounds(self, sizes: Sizes) -> Interval:
         least = self.add_lower_bounds(sizes)
-        if any(value >> MAX_BITS for value in sizes.values()):
+        if any(value >> MAX_SIZE_BITS for value in sizes.values()):
             most = Fraction(self.upper.at(sizes, spare=False))
         else:
             most = Fraction(self.phases.at(sizes, least, self.upper.at(sizes)))
@@ -111,15 +111,15 @@ class MissBounds:
 
 MAX_TERM_PRODUCTS, RECURSION_FACTOR = 400_000, 20
 """The effort limit for the io of loops, and its multiple for recursive programs."""
-MAX_SOLVED = 256
+MAX_CACHED_COSTS = 256
 """The number of derived costs that are cached."""
-MAX_SIZES = 6
+MAX_VARIED_SIZES = 6
 """The maximum number of sizes that are varied when a bound is evaluated at small sizes."""
 
 _solved: OrderedDict[tuple[Module, s.Algorithm], Cost] = OrderedDict()
 
 
-def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that one call fetches under optimal replacement, at every size, L >= 1 and Z >= L.
 
     If accesses cannot be followed, every access counts as a miss, and `reason` states why. Never raises for a
@@ -127,24 +127,24 @@ def io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """
     key = module, algorithm
     if key not in _solved:
-        _solved[key] = _derive_io_cost(module, algorithm)
-        if len(_solved) > MAX_SOLVED:
+        _solved[key] = _derive_by_reuse_or_accesses(module, algorithm)
+        if len(_solved) > MAX_CACHED_COSTS:
             _solved.popitem(last=False)
     return _solved[key]
 
 
-def _derive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_by_reuse_or_accesses(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound io by reuse of lines; if that fails, by the number of accesses, with the reason of the failure."""
-    by_reuse = _within_budget(algorithm, partial(_io_by_reuse, module, algorithm))
+    by_reuse = _derive_or_explain(algorithm, partial(_derive_io_by_reuse, module, algorithm))
     if by_reuse.status != "unknown":
         return by_reuse
-    accesses = _within_budget(algorithm, partial(_io_by_access_count, module, algorithm))
+    accesses = _derive_or_explain(algorithm, partial(_derive_io_by_access_count, module, algorithm))
     if accesses.status == "unknown":
         return by_reuse
     return replace(accesses, metric="io", reason=by_reuse.reason, span=by_reuse.span)
 
 
-def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
+def _derive_or_explain(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Cost:
     """Return the derived cost, or an unknown cost with the reason for which it cannot be derived."""
     try:
         return derivation()
@@ -158,24 +158,24 @@ def _within_budget(algorithm: s.Algorithm, derivation: Callable[[], Cost]) -> Co
         return _unknown_io_cost("its closed form is nested too deeply to derive", algorithm)
 
 
-def _io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_io_by_reuse(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the reuse of lines, by plans for loops or by calls of a recursion."""
-    require_accesses(module, algorithm)
-    if is_recursive(module, algorithm):
+    require_traceable(module, algorithm)
+    if has_recursion(module, algorithm):
         with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-            return _recursive_io_cost(module, algorithm)
+            return _derive_recursive_io_cost(module, algorithm)
     with limit_effort(MAX_TERM_PRODUCTS):
-        return loop_io_cost(module, algorithm)
+        return derive_loop_io_cost(module, algorithm)
 
 
-def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive io from the number of accesses, as each access fetches at most one line."""
     with limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-        accesses = accesses_of(module, algorithm)
+        accesses = bound_accesses(module, algorithm)
         if accesses.upper is None:
             return accesses
-        lines = _total_footprint(module, algorithm)
-        touched = must_access.must_access(module, algorithm)
+        lines = _sum_argument_lines(module, algorithm)
+        touched = must_access.derive_must_access(module, algorithm)
     least, windows = touched.lines(algorithm), recursive_segments.RecursiveSegmentBound(touched, algorithm)
     divisions = analyse.DataDivisionBounds(module, algorithm)
 
@@ -189,11 +189,11 @@ def _io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
             most = min(most, Fraction(divisions.at(sizes)))
         return Interval(max(evaluate(least, sizes), Fraction(windows.at(sizes))), most)
 
-    bounds = _with_lower_bounds(least, accesses.by_case)
+    bounds = _replace_lower_bounds(least, accesses.by_case)
     return replace(accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.in_full(algorithm))
 
 
-def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
+def _replace_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
     """Return the bounds of pieces with `lines` as the value of each lower bound, simplified under the piece's facts.
 
     The value is 0 if the upper bound of the piece is 0.
@@ -201,13 +201,13 @@ def _with_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...
     return tuple(
         bound
         if bound.side == "upper"
-        else replace(bound, value=_common_case_value(lines, piece.where.cases) if piece.upper else ZERO)
+        else replace(bound, value=_simplify_in_all_cases(lines, piece.where.cases) if piece.upper else ZERO)
         for piece in pieces
         for bound in piece.bounds
     )
 
 
-def _common_case_value(lines: Poly, cases: Iterable[Facts]) -> Poly:
+def _simplify_in_all_cases(lines: Poly, cases: Iterable[Facts]) -> Poly:
     """Return an amount under the facts of several cases if it is the same in all; else the amount itself."""
     values = {
         facts.restore(facts.simplify(lines.substitute({**facts.rewrites, **_constant_symbols(facts)})))
@@ -225,46 +225,46 @@ def _constant_symbols(facts: Facts) -> dict[str, Poly]:
     }
 
 
-def _total_footprint(module: Module, algorithm: s.Algorithm) -> Poly | None:
+def _sum_argument_lines(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """Sum the lines of the array arguments; None for a program that has local arrays."""
-    if any(local_arrays(module, algorithm)):
+    if any(list_local_arrays(module, algorithm)):
         return None
     scope, views = Lowering(module).given(algorithm)
-    return scope.facts.restore(sum((array_lines(view.array) for view in views.values()), ZERO))
+    return scope.facts.restore(sum((count_array_lines(view.array) for view in views.values()), ZERO))
 
 
-def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
+def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) -> Cost:
     """Derive the io of a program without recursion; with `traffic`, the lines fetched and written back.
 
     A plan writes back each line that it changes as often as it fetches it; any replacement writes back at least as
     many lines as the writes alone would fetch. Raises UntracedError, UnboundedError, TooComplexError.
     """
     scope, nodes = Lowering(module).trace(algorithm)
-    refs = build_references(iter_accesses(nodes), scope.facts, traffic)
+    refs = build_references(iterate_accesses(nodes), scope.facts, traffic)
     if not refs:
         return Cost("io", "exact", ZERO, ZERO, interval_at=lambda _: Interval.of(0))
-    points = sample_sizes(algorithm, scope)
-    planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, without_remainders(refs)) if group]
+    points = choose_sample_points(algorithm, scope)
+    planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, relax_remainders(refs)) if group]
     planner_of = {plan: planner for planner in planners for plan in planner.plans()}
     if not planner_of:
         raise UnboundedError
     upper = PlanUpperBound(list(planner_of), scope.facts)
-    lower, phases = segment_lower_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
-    best = pareto_plans(planner_of, points)
+    lower, phases = derive_segment_bound(nodes, scope.facts, points), split_outer.SplitLoopBound(planners[0], upper)
+    best = select_pareto_plans(planner_of, points)
     footprint = total_footprint(refs, scope.facts)
-    written = segment_lower_bound(nodes if traffic else (), scope.facts, points, written=True)
-    counted = partial(_accesses_moved, module, algorithm, traffic)
-    values = MissBounds((lower, written), upper, phases, footprint, partial(_within_budget, algorithm, counted))
-    small = planners[0].with_few_lines(plan for plan in best if planner_of[plan] is planners[0])
+    written = derive_segment_bound(nodes if traffic else (), scope.facts, points, written=True)
+    counted = partial(_bound_moves_by_accesses, module, algorithm, traffic)
+    values = MissBounds((lower, written), upper, phases, footprint, partial(_derive_or_explain, algorithm, counted))
+    small = planners[0].with_single_lines(plan for plan in best if planner_of[plan] is planners[0])
     alternatives = (
-        *(_conditional_bound(plan, planners[0], "growth") for plan in small),
-        *(_conditional_bound(plan, planner_of[plan], "values") for plan in planner_of if plan not in best),
-        *(_conditional_bound(plan, planner_of[plan], "page") for plan in best),
+        *(_make_plan_bound(plan, planners[0], "growth") for plan in small),
+        *(_make_plan_bound(plan, planner_of[plan], "values") for plan in planner_of if plan not in best),
+        *(_make_plan_bound(plan, planner_of[plan], "page") for plan in best),
     )
-    if footprint is not None and _is_less_somewhere(footprint, upper.plans, planners[0]):
-        fitting = _all_arrays_fit_bound(footprint.lines(scope.facts))
+    if footprint is not None and _is_footprint_best_at_a_sample(footprint, upper.plans, planners[0]):
+        fitting = _make_all_arrays_fit_bound(footprint.lines(scope.facts))
         alternatives = (*alternatives, replace(fitting, value=footprint.lines(scope.facts, moved=True)))
-    with_one_line = scope.facts.with_nonnegative(ONE_LINE)
+    with_one_line = scope.facts.with_nonnegative(ONE_LINE_FITS)
     shown = [bound for bound in reversed(alternatives) if bound.shown == "page"]
     always = next((bound for bound in shown if _holds_everywhere(bound, with_one_line)), None)
     written_by_loop = dict(reversed(written.bounds_by_loop))
@@ -278,7 +278,7 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     def any_schedule_minimum(point: Point) -> Fraction:
         return max(evaluate(once, point), Fraction(lower.orders.at(_integer_point(point))))
 
-    orderless = AnyScheduleBound(once, _hbl_terms(lower.orders), touches_memory(nodes), any_schedule_minimum)
+    orderless = AnyScheduleBound(once, _make_hbl_terms(lower.orders), has_certain_access(nodes), any_schedule_minimum)
     cost = Cost(
         "io",
         "bounded",
@@ -295,9 +295,9 @@ def loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = False) 
     return cost if always else _add_access_count_bound(cost, counted())
 
 
-def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
+def _bound_moves_by_accesses(module: Module, algorithm: s.Algorithm, traffic: bool) -> Cost:
     """Bound the lines that accesses move: each access fetches a line and, with `traffic`, writes it back."""
-    accesses = accesses_of(module, algorithm)
+    accesses = bound_accesses(module, algorithm)
     if not traffic or accesses.upper is None:
         return accesses
     return map_cost(
@@ -305,7 +305,9 @@ def _accesses_moved(module: Module, algorithm: s.Algorithm, traffic: bool) -> Co
     )
 
 
-def _is_less_somewhere(all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner) -> bool:
+def _is_footprint_best_at_a_sample(
+    all_: TotalFootprint, plans: Sequence[AllocationPlan], planner: AllocationPlanner
+) -> bool:
     """Test whether the total footprint is less than the misses of every plan at some sample."""
     restored = [planner.facts.restore(plan.misses) for plan in plans]
     for point in planner.points:
@@ -326,7 +328,7 @@ def _holds_everywhere(alternative: Bound, facts: Facts) -> bool:
     return not any(map(facts.refutes, needs)) and all(map(facts.nonnegative, needs))
 
 
-def _hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
+def _make_hbl_terms(orders: HblBound) -> tuple[HblTerm, ...]:
     return tuple(dict.fromkeys(HblTerm(body.iterations, body.cache_exponent) for body in orders.bodies))
 
 
@@ -334,23 +336,23 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
     """Add the access count as an upper bound for caches into which no plan is known to fit."""
     if accesses.upper is None:
         raise UnboundedError
-    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact))
+    always = Bound("upper", accesses.upper, Region((ONE_LINE_FITS,), written=_make_one_line_fact))
     return replace(cost, upper=accesses.upper, bounds=(*reversed(cost.plans), always, *cost.by_loop))
 
 
-def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive the io of a recursive program from its calls, lower bounds and access count."""
     recursions = recursion.RecursiveMissBounds(module, algorithm)
     recursions.solve()
-    accesses = replace(accesses_of(module, algorithm), metric="io")
+    accesses = replace(bound_accesses(module, algorithm), metric="io")
     if accesses.upper is None:
         return accesses
     body = recursions.body_of(algorithm)
     restore = body.body.scope.facts.restore
 
-    touched = must_access.must_access(module, algorithm)
+    touched = must_access.derive_must_access(module, algorithm)
     below, windows = (
-        recursive_hbl.recursive_hbl_bound(module, body.body, touched),
+        recursive_hbl.derive_call_tree_bound(module, body.body, touched),
         recursive_segments.RecursiveSegmentBound(touched, algorithm),
     )
 
@@ -373,22 +375,22 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
         key = tuple(map(printer.format_fact, facts))
         if key not in growths:
             try:
-                growths[key] = asymptotic.io_growth_of_recursion(recursions, facts)
+                growths[key] = asymptotic.derive_io_growth(recursions, facts)
             except asymptotic.UnsolvedRecursionError as problem:
                 growths[key] = str(problem)
         return growths[key]
 
-    shown: Shown = "values" if accesses.by_case else "page"
-    always = Bound("upper", accesses.upper, Region((ONE_LINE,), written=_one_line_fact), shown=shown)
-    fitting = () if recursions.has_local_arrays else (_all_arrays_fit_bound(restore(body.given)),)
+    shown: BoundUse = "values" if accesses.by_case else "page"
+    always = Bound("upper", accesses.upper, Region((ONE_LINE_FITS,), written=_make_one_line_fact), shown=shown)
+    fitting = () if recursions.has_local_arrays else (_make_all_arrays_fit_bound(restore(body.given)),)
     return replace(
         accesses,
         lower=below.touched,
-        bounds=(*fitting, always, *_with_lower_bounds(below.touched, accesses.by_case)),
+        bounds=(*fitting, always, *_replace_lower_bounds(below.touched, accesses.by_case)),
         orders=io_growth,
         orderless=AnyScheduleBound(
             below.touched,
-            _hbl_terms(below.orders),
+            _make_hbl_terms(below.orders),
             below.some,
             any_schedule_minimum,
             below.reason,
@@ -400,10 +402,12 @@ def _recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     )
 
 
-def _all_arrays_fit_bound(lines: Poly) -> Bound:
+def _make_all_arrays_fit_bound(lines: Poly) -> Bound:
     """Make the upper bound for a cache that holds all arrays: each of the `lines` is fetched once."""
     return Bound(
-        "upper", lines, Region((WORDS - LINE * lines,), written=lambda: (_cache_size_fact(_lines_to_words(lines)),))
+        "upper",
+        lines,
+        Region((WORDS - LINE * lines,), written=lambda: (_make_cache_size_fact(_lines_to_words(lines)),)),
     )
 
 
@@ -417,7 +421,7 @@ def _integer_point(point: Point) -> dict[str, int]:
     return {name: int(value) for name, value in point.items()}
 
 
-def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: Shown) -> Bound:
+def _make_plan_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: BoundUse) -> Bound:
     """Convert an allocation plan to a bound with the condition under which the plan fits."""
     restore, room = planner.facts.restore, planner.room
 
@@ -434,24 +438,26 @@ def _conditional_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: 
     return Bound(
         "upper",
         restore(misses),
-        Region(tuple(map(room, plan.needs)), written=lambda: (_fit_condition(plan, planner),)),
+        Region(tuple(map(room, plan.needs)), written=lambda: (_make_fit_condition(plan, planner),)),
         shown=shown,
         smooth=unrounded_form,
-        keeping=lambda: tuple(_residency_of(unit, restore) for unit in plan.units),
+        keeping=lambda: tuple(_describe_residency(unit, restore) for unit in plan.units),
     )
 
 
 def _may_be_negative(misses: Poly) -> bool:
     """Test whether misses are negative at some small sizes, as may be if a loop has no iterations, or are unknown."""
     names = sorted(misses.names)
-    sizes = (dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_SIZES)))
+    sizes = (
+        dict(zip(names, values, strict=False)) for values in product((1, 3), repeat=min(len(names), MAX_VARIED_SIZES))
+    )
     try:
         return any(evaluate(misses, dict.fromkeys(names, 1) | point) < 0 for point in sizes)
     except EvaluationError:
         return True
 
 
-def _residency_of(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
+def _describe_residency(unit: Resident, restore: Callable[[Poly], Poly]) -> Residency:
     """Describe a residency for reports: its array, loop, source lines, held lines and fetched lines."""
     places = sorted({access.span.line for reference in unit.references for access in reference.accesses})
     loop = None if unit.loop is None else unit.loop.name
@@ -466,7 +472,7 @@ def _unknown_io_cost(reason: str, algorithm: s.Algorithm) -> Cost:
     return Cost("io", "unknown", None, None, reason, algorithm.span)
 
 
-def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
+def _make_fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
     """Make the condition on Z under which a plan fits, without needs that are at most another need."""
     needs: list[Poly] = []
     for need in plan.needs:
@@ -474,15 +480,15 @@ def _fit_condition(plan: AllocationPlan, planner: AllocationPlanner) -> s.Fact:
             needs = [existing for existing in needs if not planner.facts.nonnegative(need - existing)]
             needs.append(need)
     words = [_lines_to_words(planner.facts.restore(need)) for need in needs]
-    return _cache_size_fact(words[0] if len(words) == 1 else b.call("max", *words))
+    return _make_cache_size_fact(words[0] if len(words) == 1 else b.call("max", *words))
 
 
-def _one_line_fact() -> tuple[s.Fact, ...]:
+def _make_one_line_fact() -> tuple[s.Fact, ...]:
     """Make the condition that the cache has at least one line: Z >= L."""
-    return (_cache_size_fact(b.name("L")),)
+    return (_make_cache_size_fact(b.name("L")),)
 
 
-def _cache_size_fact(words: s.Expr) -> s.Fact:
+def _make_cache_size_fact(words: s.Expr) -> s.Fact:
     """Make the condition that the cache has at least a number of words: Z >= words."""
     return b.binary(">=", b.name("Z"), words)
 

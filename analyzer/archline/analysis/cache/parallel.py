@@ -16,19 +16,19 @@ from archline.expr.intervals import Interval, Point
 from archline.expr.text import join_phrases
 from archline.growth.growths import make_order_formula
 from archline.language import syntax as s
-from archline.language.call_graph import local_arrays
+from archline.language.call_graph import list_local_arrays
 from archline.language.model import Module
 from archline.records import record, replace
 
-ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
+SERIAL_ORDER_ASSUMPTION = "every processor runs its part in serial order, with optimal replacement"
 
 
-def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
-    """Bound the io of all processors together under `ASSUMPTION`; `processors` is a number or a size name."""
+def derive_parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str) -> Cost:
+    """Bound the io of all processors under `SERIAL_ORDER_ASSUMPTION`; `processors` is a number or a size name."""
     metric = f"io({processors})"
     if io.upper is None:
         return replace(io, metric=metric)
-    local = next(local_arrays(module, algorithm), None)
+    local = next(list_local_arrays(module, algorithm), None)
     if local is not None:
         reason = f"the local array `{local.name}` has other addresses on the processors' stacks than in a serial run"
         return Cost(metric, "unknown", None, None, reason, local.span)
@@ -50,7 +50,7 @@ def parallel_io_cost(module: Module, algorithm: s.Algorithm, io: Cost, processor
 
 
 @record
-class ScheduleBound:
+class SchedulerBound:
     """A bound on the io of several processors under a scheduler, up to constants, with the source of its proof."""
 
     name: str
@@ -58,28 +58,28 @@ class ScheduleBound:
     source: str
 
 
-def parallel_io_bounds(
+def list_scheduler_bounds(
     module: Module, algorithm: s.Algorithm, io: Cost, processors: int | str, span: s.Expr
-) -> tuple[ScheduleBound, ...]:
+) -> tuple[SchedulerBound, ...]:
     """List bounds from the io on one processor and the span; empty if io is unknown or there are local arrays.
 
     Local arrays have other addresses on the stacks of several processors.
     """
-    if io.upper is None or any(local_arrays(module, algorithm)):
+    if io.upper is None or any(list_local_arrays(module, algorithm)):
         return ()
     count = [] if processors == 1 else [b.name(processors) if isinstance(processors, str) else b.number(processors)]
     stolen = b.divide_products([*count, b.name("Z"), span], [b.name("L")])
     lines = b.product([*count, b.name("L"), span])
     io_of_one = b.name("io")
     return (
-        ScheduleBound(
+        SchedulerBound(
             "work stealing",
             join_phrases(
                 make_order_formula("O", b.binary("+", io_of_one, stolen)), " expected, a cache of Z words each"
             ),
             "Acar, Blelloch, Blumofe, The Data Locality of Work Stealing, SPAA 2000",
         ),
-        ScheduleBound(
+        SchedulerBound(
             "depth first",
             join_phrases(
                 make_order_formula("O", io_of_one), " in one cache of Z + ", make_order_formula("O", lines), " words"

@@ -14,51 +14,51 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.windows import is_data_independent
-from archline.analysis.sampling import assumed, search_of
+from archline.analysis.sampling import build_size_search, list_assumed_facts
 from archline.expr.intervals import EvaluationError, Number
-from archline.ir.declarations import index_declaration
+from archline.ir.declarations import read_index_properties
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.checking.scopes import machine_symbols
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.model import BoundBy
 from archline.records import field, memoised, record
 
-SCALES = (12, 40, 300)
+SAMPLE_SIZES = (12, 40, 300)
 """The sample values of sizes."""
 SPARSE_SIZE = 64
 """The sample value of sizes that are not the total of a sparse array's segments."""
-LINE_LENGTHS, CACHE_LINES = (16, 4, 1), 64
+SAMPLE_LINE_WORDS, SAMPLE_CACHE_LINES = (16, 4, 1), 64
 """The sample values of L, and of Z/L."""
 
 
-def sample_sizes(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
+def choose_sample_points(algorithm: s.Algorithm, scope: Scope) -> list[dict[str, int]]:
     """Choose sizes that the `where` clauses allow, with lines of several lengths; small block sizes come last.
 
     If no sizes are found that satisfy the clauses, they are chosen without them: plans found there are valid bounds,
     but perhaps not the best ones.
     """
     signature = scope.module.signatures[algorithm]
-    names = (*signature.size_names, *signature.indices, *machine_symbols(signature))
+    names = (*signature.size_names, *signature.indices, *list_machine_symbols(signature))
     asked = [
-        {"L": line, "Z": CACHE_LINES * line, "P": 1, "K": 1, **sizes}
-        for sizes in _scaled_sizes(algorithm, scope)
-        for line in LINE_LENGTHS
+        {"L": line, "Z": SAMPLE_CACHE_LINES * line, "P": 1, "K": 1, **sizes}
+        for sizes in _iterate_scaled_sizes(algorithm, scope)
+        for line in SAMPLE_LINE_WORDS
     ]
-    for facts in ((*algorithm.where, *assumed(algorithm)), ()):
-        result = list(search_of(algorithm, scope, names, facts).points(asked))
+    for facts in ((*algorithm.where, *list_assumed_facts(algorithm)), ()):
+        result = list(build_size_search(algorithm, scope, names, facts).points(asked))
         if result:
             break
     return result
 
 
-def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str, int]]:
+def _iterate_scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str, int]]:
     signature = scope.module.signatures[algorithm]
     names = (*signature.size_names, *signature.indices)
     if signature.indices:
         # Indices are drawn from their declared ranges.
-        index = index_declaration(algorithm, scope)
-        for scale in SCALES:
-            search = search_of(algorithm, scope, names, algorithm.where)
+        index = read_index_properties(algorithm, scope)
+        for scale in SAMPLE_SIZES:
+            search = build_size_search(algorithm, scope, names, algorithm.where)
             yield index.draw(search, signature.size_names, Random(scale), (scale,), (scale,)) or dict.fromkeys(names, 0)
         return
     extents = s.names(tuple(parameter.type for parameter in algorithm.parameters))
@@ -68,14 +68,14 @@ def _scaled_sizes(algorithm: s.Algorithm, scope: Scope) -> Iterator[Mapping[str,
     for total in (SPARSE_SIZE // 8, SPARSE_SIZE * 8) if totals & set(names) else ():
         # Most segments are empty, or all are long.
         yield {name: total if name in totals else SPARSE_SIZE for name in names}
-    for scale in SCALES:
+    for scale in SAMPLE_SIZES:
         yield dict.fromkeys(names, scale)
-    for scale in SCALES[1:] if declared else ():
+    for scale in SAMPLE_SIZES[1:] if declared else ():
         yield {name: isqrt(scale) if name in declared else scale for name in names}
 
 
 @record(eq=False)
-class SampledAmounts:
+class BoundComparison:
     """Compares bounds on the lines of windows at sample points.
 
     `whole` has values of the symbols of windows, in terms of sizes, at which the bounds are compared.
@@ -90,7 +90,7 @@ class SampledAmounts:
 
         Bounds that depend on data are left out.
         """
-        evaluated = {value: numbers for value in values if (numbers := self._at_points(value)) is not None}
+        evaluated = {value: numbers for value in values if (numbers := self._evaluate_cached(value)) is not None}
         if len(evaluated) < 2:
             return tuple(evaluated)
         largest = [max(numbers) for numbers in zip(*evaluated.values(), strict=True)]
@@ -99,11 +99,11 @@ class SampledAmounts:
         return tuple(value for value in order if every or wins[value])
 
     @memoised
-    def _at_points(self, value: Poly) -> list[Number] | None:
-        return self._evaluate_at_places(value) if is_data_independent(value) else None
+    def _evaluate_cached(self, value: Poly) -> list[Number] | None:
+        return self._evaluate_at_points(value) if is_data_independent(value) else None
 
     @cached_property
-    def _places(self) -> list[dict[str, Number]]:
+    def _extended_points(self) -> list[dict[str, Number]]:
         """The sample points, extended by the values of the window symbols that can be evaluated."""
         extended: list[dict[str, Number]] = [dict(point) for point in self.points]
         for name, value in self.whole.items():
@@ -117,18 +117,18 @@ class SampledAmounts:
 
     @cached_property
     def _compiler(self) -> Compiler:
-        return Compiler(dict.fromkeys(name for point in self._places for name in point))
+        return Compiler(dict.fromkeys(name for point in self._extended_points for name in point))
 
-    def _evaluate_at_places(self, value: Poly) -> list[Number]:
+    def _evaluate_at_points(self, value: Poly) -> list[Number]:
         """Evaluate an amount at every point; -1 where it has no value."""
         unevaluated = {
             name: definition
             for name, definition in self.whole.items()
-            if any(name not in point for point in self._places)
+            if any(name not in point for point in self._extended_points)
         }
         compute = self._compiler.of(self.facts.restore(value.substitute(unevaluated)))
         result: list[Number] = []
-        for point in self._places:
+        for point in self._extended_points:
             try:
                 result.append(compute(self._compiler.at(point)))
             except EvaluationError:

@@ -22,74 +22,74 @@ from fractions import Fraction
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, io_cost, loop_io_cost
+from archline.analysis.cache.analyse import MAX_TERM_PRODUCTS, RECURSION_FACTOR, derive_io_cost, derive_loop_io_cost
 from archline.analysis.cache.lower.recursive_segments import RecursiveSegmentBound
-from archline.analysis.cache.lower.segments import compulsory_misses, segment_lower_bound
+from archline.analysis.cache.lower.segments import compulsory_misses, derive_segment_bound
 from archline.analysis.cache.recursive.evaluate import RecursiveMissBounds
-from archline.analysis.cache.samples import sample_sizes
-from archline.analysis.cache.summaries.must_access import must_access
+from archline.analysis.cache.samples import choose_sample_points
+from archline.analysis.cache.summaries.must_access import derive_must_access
 from archline.analysis.cost import Cost, map_cost
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.lower import Lowering
-from archline.ir.tree import UntracedError, iter_accesses, require_accesses
+from archline.ir.tree import UntracedError, iterate_accesses, require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
-from archline.language.metrics import WORD
+from archline.language.call_graph import has_recursion
+from archline.language.metrics import BYTES_PER_WORD
 from archline.language.model import Module
 from archline.records import record, replace
 
-NOT_FOLLOWED = UntracedError, UnboundedError, TooComplexError, RecursionError
+UNFOLLOWED_ACCESS_ERRORS = UntracedError, UnboundedError, TooComplexError, RecursionError
 """Errors of a derivation from accesses, after which bounds on misses are used instead."""
 
 
-def traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
+def derive_traffic_cost(module: Module, algorithm: s.Algorithm, metric: str) -> Cost:
     """Derive `writebacks` or `bytes` of one call. Never raises for a program that checks."""
-    return bytes_cost(module, algorithm) if metric == "bytes" else writebacks_cost(module, algorithm)
+    return derive_bytes_cost(module, algorithm) if metric == "bytes" else derive_writebacks_cost(module, algorithm)
 
 
-def writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def derive_writebacks_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines that a replacement with the fewest misses writes back. Never raises for a checked program."""
-    least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
+    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines(module, algorithm)
 
     def enclose(point: Point, misses: Interval) -> Interval:
         return Interval(least.at(point), misses.upper - _nonnegative_lines(read, point))
 
-    io = io_cost(module, algorithm)
+    io = derive_io_cost(module, algorithm)
     return replace(map_cost(io, lambda _: least.once, lambda most: most - read, enclose), metric="writebacks")
 
 
-def bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def derive_bytes_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the minimum of bytes that any replacement moves, at every size, L >= 1 and Z >= L, in words of 8 B.
 
     Never raises for a program that checks.
     """
-    return convert_lines_to_bytes(_traffic_cost(module, algorithm))
+    return convert_lines_to_bytes(_derive_line_traffic(module, algorithm))
 
 
 def convert_lines_to_bytes(lines: Cost) -> Cost:
     """Convert a cost that counts lines to the bytes in them."""
 
     def enclose(point: Point, misses: Interval) -> Interval:
-        return misses.times(Fraction(point["L"]) * WORD)
+        return misses.times(Fraction(point["L"]) * BYTES_PER_WORD)
 
-    times = (LINE * WORD).__mul__
+    times = (LINE * BYTES_PER_WORD).__mul__
     return replace(map_cost(lines, times, times, enclose), metric="bytes")
 
 
-def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
+def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
     """Bound the lines fetched and written back by plans of loops, by calls of recursions, or by twice the misses."""
     recursions: RecursiveMissBounds | None = None
-    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
-        require_accesses(module, algorithm)
-        if not is_recursive(module, algorithm):
+    with suppress(*UNFOLLOWED_ACCESS_ERRORS), limit_effort(MAX_TERM_PRODUCTS * RECURSION_FACTOR):
+        require_traceable(module, algorithm)
+        if not has_recursion(module, algorithm):
             with limit_effort(MAX_TERM_PRODUCTS):
-                return loop_io_cost(module, algorithm, traffic=True)
+                return derive_loop_io_cost(module, algorithm, traffic=True)
         solved = RecursiveMissBounds(module, algorithm, traffic=True)
         solved.solve()
         recursions = solved
-    least, read = _writeback_bound(module, algorithm), _read_only_lines(module, algorithm)
+    least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines(module, algorithm)
 
     def enclose(point: Point, misses: Interval) -> Interval:
         most = misses.upper * 2 - _nonnegative_lines(read, point)
@@ -98,7 +98,9 @@ def _traffic_cost(module: Module, algorithm: s.Algorithm) -> Cost:
                 most = min(most, Fraction(recursions.at(_integer_point(point))))
         return Interval(misses.lower + least.at(point), most)
 
-    return map_cost(io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose)
+    return map_cost(
+        derive_io_cost(module, algorithm), lambda once: once + least.once, lambda most: most * 2 - read, enclose
+    )
 
 
 @record(eq=False)
@@ -113,29 +115,29 @@ class WritebackBound:
         return max(_nonnegative_lines(self.once, point), Fraction(self.windows(_integer_point(point))))
 
 
-def _writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
+def _derive_writeback_bound(module: Module, algorithm: s.Algorithm) -> WritebackBound:
     """Derive a lower bound on write-backs; zero if accesses cannot be followed."""
-    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
-        require_accesses(module, algorithm)
-        if is_recursive(module, algorithm):
-            write_access = must_access(module, algorithm, written=True)
+    with suppress(*UNFOLLOWED_ACCESS_ERRORS), limit_effort(MAX_TERM_PRODUCTS):
+        require_traceable(module, algorithm)
+        if has_recursion(module, algorithm):
+            write_access = derive_must_access(module, algorithm, written=True)
             return WritebackBound(write_access.lines(algorithm), RecursiveSegmentBound(write_access, algorithm).at)
         scope, nodes = Lowering(module).trace(algorithm)
-        below = segment_lower_bound(nodes, scope.facts, sample_sizes(algorithm, scope), written=True)
+        below = derive_segment_bound(nodes, scope.facts, choose_sample_points(algorithm, scope), written=True)
         return WritebackBound(below.first_touch_bound, below.at)
     return WritebackBound()
 
 
-def _read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
+def _bound_read_only_lines(module: Module, algorithm: s.Algorithm) -> Poly:
     """Bound from below the lines that each run reads of arrays that are never written."""
     constant = frozenset(parameter.name for parameter in algorithm.parameters if parameter.mode == "in")
-    with suppress(*NOT_FOLLOWED), limit_effort(MAX_TERM_PRODUCTS):
-        require_accesses(module, algorithm)
-        if is_recursive(module, algorithm):
-            return must_access(module, algorithm).lines(algorithm, of=constant)
+    with suppress(*UNFOLLOWED_ACCESS_ERRORS), limit_effort(MAX_TERM_PRODUCTS):
+        require_traceable(module, algorithm)
+        if has_recursion(module, algorithm):
+            return derive_must_access(module, algorithm).lines(algorithm, of=constant)
         scope, nodes = Lowering(module).trace(algorithm)
-        given = (pair for pair in iter_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)
-        return compulsory_misses(given, scope.facts, sample_sizes(algorithm, scope)).first_touch_bound
+        given = (pair for pair in iterate_accesses(nodes) if not pair[0].array.local and pair[0].array.name in constant)
+        return compulsory_misses(given, scope.facts, choose_sample_points(algorithm, scope)).first_touch_bound
     return ZERO
 
 

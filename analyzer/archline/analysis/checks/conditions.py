@@ -16,25 +16,25 @@ from typing import Any
 from archline.algebra import atoms as a
 from archline.algebra.disjunctions import Knowledge
 from archline.algebra.effort import TooComplexError, limit_effort
-from archline.algebra.expand import as_fractions
+from archline.algebra.expand import write_quotients_as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import max_over
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.printing import to_tree
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.sums.summation import UnresolvedError
-from archline.analysis.checks.follower import Environment, Explanation, Follower
+from archline.analysis.checks.follower import Environment, Explanation, StatementFollower
 from archline.expr import build as b
 from archline.expr.text import Formula, format_conjunction, format_expression, format_fact, join_phrases, pieces_of
 from archline.expr.tree import find_divisions
-from archline.ir.conditions import OPPOSITE, assuming_facts, equivalent_constraints, negate_condition
-from archline.ir.conditions import nonnegative_values as differences
+from archline.ir.conditions import NEGATED_OPERATORS, assume_facts, equivalent_constraints, negate_condition
+from archline.ir.conditions import comparison_constraints as differences
 from archline.ir.declarations import declared_scope
-from archline.ir.ranges import int_range, is_nondecreasing
+from archline.ir.ranges import bound_integer, is_nonnegative_distance
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.diagnostics import Rule
 from archline.language.model import Module
 from archline.language.substitution import express_facts_in_sizes
@@ -42,7 +42,7 @@ from archline.records import record
 
 MAX_TERM_PRODUCTS = 200_000
 MAX_MODULES = 64
-MAX_LENGTH, MAX_FORMS = 90, 3
+MAX_FORM_LENGTH, MAX_RECURSIVE_FORMS = 90, 3
 CONDITION_TEXTS = {
     rules.OUT_OF_BOUNDS: "subscripts lie inside their arrays",
     rules.SLICE_OUT_OF_BOUNDS: "subscripts lie inside their arrays",
@@ -108,14 +108,14 @@ class Assumption:
         where = format_conjunction(_nonnegativity_relation(value, self.order) for value in self.when)
         shown = join_phrases(Formula(fact), " where ", where) if where else Formula(fact)
         shown = join_phrases(shown, f" at each call of `{self.algorithm}`") if self.recursive else shown
-        return shown if len(shown) <= MAX_LENGTH else ""
+        return shown if len(shown) <= MAX_FORM_LENGTH else ""
 
 
-def assumption_texts(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
+def describe_assumptions(found: Sequence[Assumption], algorithm: str) -> tuple[str, ...]:
     """Describe the assumptions of an algorithm for reports; those without a form are grouped, with their lines."""
     forms: dict[str, None] = {}
     grouped: dict[tuple[str, str], list[Assumption]] = {}
-    many = sum(bool(assumption.form) and assumption.recursive for assumption in found) > MAX_FORMS
+    many = sum(bool(assumption.form) and assumption.recursive for assumption in found) > MAX_RECURSIVE_FORMS
     for assumption in found:
         if assumption.form and not (many and assumption.recursive):
             itself = assumption.recursive and assumption.algorithm == algorithm
@@ -182,21 +182,21 @@ class _FactBlock(Environment):
         """Test whether a value is proved nonnegative in the block."""
         facts = self.scope.facts
         return (
-            never_negative(value, facts)
-            or is_nondecreasing(a.as_gaps(value), facts)
-            or any(never_negative(form, facts) for form in _without_floors(facts.simplify(value), self))
+            prove_never_negative(value, facts)
+            or is_nonnegative_distance(a.as_gaps(value), facts)
+            or any(prove_never_negative(form, facts) for form in _implying_values(facts.simplify(value), self))
         )
 
     def learn(self, fact: s.Fact) -> None:
-        self.scope = assuming_facts(self.scope, fact)
+        self.scope = assume_facts(self.scope, fact)
         if isinstance(fact, s.Divides):
-            divisor, value = _static_or_none(fact.divisor, self.scope), _static_or_none(fact.value, self.scope)
+            divisor, value = _find_static_value(fact.divisor, self.scope), _find_static_value(fact.value, self.scope)
             if divisor and value is not None:
                 self.divide(divisor, value)
 
     def divide(self, divisor: Poly, value: Poly) -> None:
         """Assume in the block that a division of `value` is exact."""
-        self.whole = (*self.whole, as_fractions(a.exact_quotient(value, divisor)))
+        self.whole = (*self.whole, write_quotients_as_fractions(a.exact_quotient(value, divisor)))
         if self.scope.facts.positive(value):
             self.scope = self.scope.with_facts(self.scope.facts.with_nonnegative(value - divisor))
 
@@ -207,14 +207,14 @@ class _FactBlock(Environment):
         return all(facts.integral(term) or any(facts.integral(term * whole**-1) for whole in known) for term in terms)
 
 
-class _ConditionCollector(Follower[_FactBlock]):
+class _ConditionCollector(StatementFollower[_FactBlock]):
     """Follows all runs of an algorithm together, and collects conditions that are not proved in `left`."""
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module)
         self.left: list[Assumption] = []
         self._algorithm = algorithm
-        self._circle = find_component(module, algorithm)
+        self._circle = find_recursive_component(module, algorithm)
         self._own = declared_scope(module, algorithm)
         self._sizes = frozenset(self._own.facts.bounds)
         self._stated = tuple(part for fact in algorithm.where for part in equivalent_constraints(fact, self._own) or ())
@@ -239,18 +239,18 @@ class _ConditionCollector(Follower[_FactBlock]):
     def value(self, expr: s.Expr, block: _FactBlock) -> Poly | None:
         for part in find_divisions(expr):
             self._require_exact(part, block)
-        return _static_or_none(expr, block.scope)
+        return _find_static_value(expr, block.scope)
 
     def span(self, expr: s.Expr, block: _FactBlock) -> tuple[Poly | None, Poly | None]:
         value = self.value(expr, block)
         if value is not None:
             return value, value
-        return int_range(expr, block.scope) or (None, None)
+        return bound_integer(expr, block.scope) or (None, None)
 
     def _require_exact(self, expr: s.Binary | s.Call, block: _FactBlock) -> None:
         """Require that a quotient, logarithm or root is an integer, and that a divisor of `//` and `%` is positive."""
         of = (expr.right, expr.left) if isinstance(expr, s.Binary) else expr.arguments
-        parts = [_static_or_none(operand, block.scope) for operand in of]
+        parts = [_find_static_value(operand, block.scope) for operand in of]
         values = [part for part in parts if part is not None]
         if len(values) < len(parts):
             return
@@ -297,8 +297,8 @@ class _ConditionCollector(Follower[_FactBlock]):
                 self.needs_fact(left, call, callee)
                 self.needs_fact(right, call, callee)
                 return
-            case s.Binary(op=op, left=left, right=right) if op in OPPOSITE and op != "!=":
-                pair = _static_or_none(left, callee.scope), _static_or_none(right, callee.scope)
+            case s.Binary(op=op, left=left, right=right) if op in NEGATED_OPERATORS and op != "!=":
+                pair = _find_static_value(left, callee.scope), _find_static_value(right, callee.scope)
                 if pair[0] is not None and pair[1] is not None:
                     for value in differences(op, pair[0] - pair[1]):
                         self._add_assumption("least", (value,), call, callee, rules.WHERE, about)
@@ -311,7 +311,7 @@ class _ConditionCollector(Follower[_FactBlock]):
                 kind, parts = "power", [value]
             case _:
                 return
-        values = [_static_or_none(part, callee.scope) for part in parts]
+        values = [_find_static_value(part, callee.scope) for part in parts]
         forms = tuple(form for form in values if form is not None)
         if len(forms) == len(values):
             self._add_assumption(kind, forms, call, callee, rules.WHERE, about)
@@ -331,14 +331,14 @@ class _ConditionCollector(Follower[_FactBlock]):
         facts, restore = self._own.facts, self._own.facts.restore
         form = parts
         if kind == "least":
-            value = self._in_sizes(parts[0], block)
-            if value is not None and never_negative(value, facts):
+            value = self._minimise_over_loops(parts[0], block)
+            if value is not None and prove_never_negative(value, facts):
                 return
             form = ()
             # A form that no sizes satisfy is too strong, or the program has no runs: followed runs decide that.
-            if value is not None and not never_negative(-value - 1, facts):
+            if value is not None and not prove_never_negative(-value - 1, facts):
                 single = sum(isinstance(atom, a.Floor) for atom in value.atoms()) == 1
-                form = (next(_without_floors(value, block), value) if single else value,)
+                form = (next(_implying_values(value, block), value) if single else value,)
         about = explanation if isinstance(explanation, str) else explanation()[0]
         entry = Assumption(self._algorithm.name, CONDITION_TEXTS.get(rule, SIZE_CONDITION_TEXT), node, about)
         if form and all(part.names <= self._sizes for part in form):
@@ -348,7 +348,7 @@ class _ConditionCollector(Follower[_FactBlock]):
             entry = replace(entry, kind=kind, parts=parts, when=when, order=self._order, recursive=bool(self._circle))
         self.left.append(entry)
 
-    def _in_sizes(self, value: Poly, block: _FactBlock) -> Poly | None:
+    def _minimise_over_loops(self, value: Poly, block: _FactBlock) -> Poly | None:
         """Minimise a value over the loop variables; 0 if the minimum is proved nonnegative, None if it has no form."""
         for name, low, high, facts in reversed(block.loops):
             if name in value.names:
@@ -358,7 +358,7 @@ class _ConditionCollector(Follower[_FactBlock]):
                     return None
                 if block.proves(value):
                     return ZERO
-        return as_fractions(value)
+        return write_quotients_as_fractions(value)
 
     # Statements
     def inside(self, block: _FactBlock) -> _FactBlock:
@@ -366,8 +366,8 @@ class _ConditionCollector(Follower[_FactBlock]):
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _FactBlock) -> Iterable[_FactBlock]:
         scope = block.scope
-        lows = (lo, lo) if lo is not None else int_range(loop.lo, scope)
-        highs = (hi, hi) if hi is not None else int_range(loop.hi, scope)
+        lows = (lo, lo) if lo is not None else bound_integer(loop.lo, scope)
+        highs = (hi, hi) if hi is not None else bound_integer(loop.hi, scope)
         if lows is None or highs is None or step is None:
             inner = self.inside(block)
             inner.define(loop.variable, None)
@@ -447,7 +447,7 @@ class _ConditionCollector(Follower[_FactBlock]):
             if assumption.kind == "other" or assumption.recursive:
                 self.left.append(assumption)
                 continue
-            if any(never_negative(-part - 1, start.scope.facts) for part in when):
+            if any(prove_never_negative(-part - 1, start.scope.facts) for part in when):
                 continue
             for part in when:
                 start.scope = start.scope.with_facts(start.scope.facts.with_nonnegative(part))
@@ -457,9 +457,9 @@ class _ConditionCollector(Follower[_FactBlock]):
             self._add_assumption(assumption.kind, parts, call, start, rules.SHAPE, about)
 
 
-def _static_or_none(expr: s.Expr, scope: Scope) -> Poly | None:
+def _find_static_value(expr: s.Expr, scope: Scope) -> Poly | None:
     try:
-        return as_fractions(scope.facts.simplify(static_value(expr, scope)))
+        return write_quotients_as_fractions(scope.facts.simplify(static_value(expr, scope)))
     except (NotStaticError, TooComplexError):
         return None
 
@@ -483,12 +483,12 @@ def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
     if not divisor:
         return False
     rest = facts.divided(value, divisor)[1]
-    if not rest or block.integral(as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
+    if not rest or block.integral(write_quotients_as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
         return True
     return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))
 
 
-def _without_floors(value: Poly, block: _FactBlock) -> Iterator[Poly]:
+def _implying_values(value: Poly, block: _FactBlock) -> Iterator[Poly]:
     """Yield values with fewer floors; if any is nonnegative, so is `value`.
 
     For integers r these are p*r + x for floor(x/p) + r, and p*r + p - 1 - x for r - floor(x/p), which are equivalent,

@@ -9,28 +9,28 @@ from itertools import product
 
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import Poly
-from archline.analysis.checks.conditions import SIZE_CONDITION_TEXT, Assumption, assumption_texts, find_assumptions
-from archline.analysis.checks.runs import Failure, FollowedRuns, Outcome, run_at
-from archline.analysis.sampling import CHECK_SCALES, check_sizes, small_sizes
+from archline.analysis.checks.conditions import SIZE_CONDITION_TEXT, Assumption, describe_assumptions, find_assumptions
+from archline.analysis.checks.runs import Failure, FollowedRuns, Outcome, follow_run_at
+from archline.analysis.sampling import CHECK_SCALES, sizes_for_checks, small_sizes
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate_fact
 from archline.ir.declarations import declared_scope
-from archline.ir.places import shape_of
+from archline.ir.places import read_array_type
 from archline.ir.recursive import inherited_facts
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, find_reachable, is_recursive
+from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import ArchlineError, Diagnostic, Rule
 from archline.language.extra_facts import add_where
 from archline.language.model import Module
 from archline.language.substitution import find_exact_divisions
 from archline.language.type_rules import SHAPE
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import record, replace
 
-ENDLESS = Rule(
+ENDLESS_RECURSION = Rule(
     "AL302",
     "recursion that does not end",
     """
@@ -46,7 +46,7 @@ ENDLESS = Rule(
     `decreases n + m, k`.
     """,
 )
-OUTSIDE = Rule(
+ACCESS_OUTSIDE = Rule(
     "AL303",
     "access outside an array",
     """
@@ -61,49 +61,51 @@ OUTSIDE = Rule(
     ```
     """,
 )
-SPREAD = 5
+LARGE_SIZE_RATIO = 5
 """Sizes are large if each is at least 1/SPREAD of the largest value tried for it."""
 MAX_OUTPUT_RUNS, MAX_BOUNDED_SIZE, MAX_CACHED_RESULTS = 12, 17, 256
 SIZE_INDEPENDENT_RULES = (rules.NOT_DECREASING, TOO_MANY_ITERATIONS)
 """Rules whose failures are faults of the program at any size; they are reported apart."""
 Point = Mapping[str, int]
-NOWHERE = ", nor anywhere else"
-AT_ALL_SIZES = {
-    rules.OUT_OF_BOUNDS: OUTSIDE,
-    rules.SLICE_OUT_OF_BOUNDS: OUTSIDE,
+NOWHERE_ELSE = ", nor anywhere else"
+RULES_AT_ALL_SIZES = {
+    rules.OUT_OF_BOUNDS: ACCESS_OUTSIDE,
+    rules.SLICE_OUT_OF_BOUNDS: ACCESS_OUTSIDE,
     rules.SHAPE: SHAPE,
-    rules.NOT_DECREASING: ENDLESS,
+    rules.NOT_DECREASING: ENDLESS_RECURSION,
 }
 
 
-def failure_diagnostic(failure: Failure) -> Diagnostic:
+def build_failure_diagnostic(failure: Failure) -> Diagnostic:
     """Build the diagnostic of a failure at all sizes, as `check` and `cost` report it."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
-        rule = AT_ALL_SIZES.get(failure.rule, failure.rule)
+        rule = RULES_AT_ALL_SIZES.get(failure.rule, failure.rule)
         return replace(failure.diagnostic, rule=rule)
     callee, sizes = failure.zero
-    message = f"the recursion reaches `{callee.name}` at {point_text(sizes)}, where no run ends: {failure.message}"
+    message = f"the recursion reaches `{callee.name}` at {format_point(sizes)}, where no run ends: {failure.message}"
     hint = "end the recursion earlier, or let the algorithm do nothing at size 0"
     return Diagnostic(rules.SIZE_TOO_SMALL, message, failure.node.span, hint=hint)
 
 
-def endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
+def find_endless_recursion(module: Module, algorithm: s.Algorithm) -> Diagnostic | None:
     """Report a recursive call that keeps all runs, or all runs at some sizes, from ending; None without one."""
-    if not is_recursive(module, algorithm):
+    if not has_recursion(module, algorithm):
         return None
-    call = _always_made(module, algorithm)
+    call = _find_unconditional_call(module, algorithm)
     if call is not None:
         message = "every run makes this recursive call, so no run terminates"
-        return Diagnostic(ENDLESS, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`")
+        return Diagnostic(
+            ENDLESS_RECURSION, message, call.span, hint="add a case that ends the recursion, such as `if n <= 1:`"
+        )
     if algorithm.grid:
         return None
     runs = FollowedRuns(module, algorithm)
-    failures = (runs.at(point).failure for point in check_sizes(module, algorithm))
+    failures = (runs.at(point).failure for point in sizes_for_checks(module, algorithm))
     endless = (failure for failure in failures if failure is not None and failure.rule is rules.NOT_DECREASING)
-    return next(map(failure_diagnostic, endless), None)
+    return next(map(build_failure_diagnostic, endless), None)
 
 
-def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
+def find_common_failures(module: Module, algorithm: s.Algorithm) -> tuple[Failure, ...]:
     """Return the failures at the place where all runs of large sizes stop, or those of recursive calls at size 0.
 
     Smallest sizes come first. Empty if there are `index` parameters, as callers may restrict their values.
@@ -111,20 +113,20 @@ def misplaced_accesses(module: Module, algorithm: s.Algorithm) -> tuple[Failure,
     return _examine_runs(module, algorithm).failures
 
 
-def exceeded_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
+def find_exceeded_while_bounds(module: Module, algorithm: s.Algorithm) -> Iterator[Failure]:
     """Yield the failures of runs of small sizes that exceed the bound of a `while`, for any data and indices."""
     algorithms = (algorithm, *find_reachable(module, algorithm))
-    if any(s.find(tuple(called.body for called in algorithms), s.While)):
-        failures = (run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
+    if any(s.find_nodes(tuple(called.body for called in algorithms), s.While)):
+        failures = (follow_run_at(module, algorithm, point).failure for point in small_sizes(module, algorithm))
         yield from (failure for failure in failures if failure is not None and failure.rule is TOO_MANY_ITERATIONS)
 
 
-def side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
+def describe_side_conditions(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
     """Describe the unproved conditions of runs as texts for reports."""
     return _examine_runs(module, algorithm).texts
 
 
-def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
+def find_unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnostic]:
     """Map `out` arrays with an element that runs at some sizes leave unset, for any data, to warnings.
 
     With indices, as callers may restrict their values, and on grids, only outputs that no statement names are reported.
@@ -133,7 +135,9 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
     if algorithm.grid or module.signatures[algorithm].indices:
         named = s.names(algorithm.body) | {getattr(node, "array", "") for node in s.nodes(algorithm.body)}
         return {
-            output.name: _never_set(output, [0] * len(shape_of(output.type)[0] or ()), NOWHERE, {})
+            output.name: _build_unset_warning(
+                output, [0] * len(read_array_type(output.type)[0] or ()), NOWHERE_ELSE, {}
+            )
             for output in outputs
             if output.name not in named
         }
@@ -141,38 +145,38 @@ def unset_outputs(module: Module, algorithm: s.Algorithm) -> dict[str, Diagnosti
     if runs:
         # Messages are clearest at sizes above 1, and for outputs with some set elements.
         above = next((point for point in small_sizes(module, algorithm) if min(point.values(), default=0) > 1), {})
-        runs.insert(0, (above, run_at(module, algorithm, above)))
+        runs.insert(0, (above, follow_run_at(module, algorithm, above)))
     arrays = [(array, point, run.failure) for point, run in runs for array in run.unset]
-    loops = s.find(algorithm.body, s.Loop)
+    loops = s.find_nodes(algorithm.body, s.Loop)
     looped = {node.array for loop in loops for node in s.nodes(loop.body) if isinstance(node, s.Element)}
     warnings: dict[str, Diagnostic] = {}
     for array, point, failure in sorted(arrays, key=lambda entry: (entry[2] is not None, not entry[0].elements)):
         output = next(parameter for parameter in outputs if parameter.name == array.name)
         place = array.first_unset or 0
-        likely = array.name in looped and array.is_end(place)
-        rest = "; ranges are half-open and begin at 0" if likely else "" if array.elements else NOWHERE
+        likely = array.name in looped and array.is_in_unset_border(place)
+        rest = "; ranges are half-open and begin at 0" if likely else "" if array.elements else NOWHERE_ELSE
         if failure is not None and failure.unset is not None:
             span = failure.node.span
             line = f"line {span.line}" if span.source is output.span.source else f"{span.source.path}:{span.line}"
             place, rest = failure.unset[1], f" where {line} reads it, which stops the run"
-        warnings.setdefault(array.name, _never_set(output, array.subscripts_of(place), rest, point))
+        warnings.setdefault(array.name, _build_unset_warning(output, array.subscripts_of(place), rest, point))
     return warnings
 
 
-def _never_set(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
-    at = f" (seen at {point_text(point)})" if point else ""
+def _build_unset_warning(output: s.Parameter, subscripts: Sequence[int], rest: str, point: Point) -> Diagnostic:
+    at = f" (seen at {format_point(point)})" if point else ""
     ever = "not" if rest.startswith(" where") else "never"
     message = f"`{output.name}` is {ever} set at [{', '.join(map(str, subscripts))}]{rest}{at}"
     hint = f"set all of `{output.name}`, declare it `inout` if callers set the rest, or remove the parameter"
     return Diagnostic(rules.NEVER_SET, message, output.span, hint=hint)
 
 
-def assumed_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
+def list_assumed_size_facts(module: Module, algorithm: s.Algorithm) -> tuple[s.Fact, ...]:
     """List the assumptions that are facts about sizes, under which claims are decided."""
     return _examine_runs(module, algorithm).facts
 
 
-def certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
+def find_certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Failure | None:
     """Return the failure of runs at sizes that occurs for any data; None if some run may end."""
     if not _examine_runs(module, algorithm).open and not find_exact_divisions(algorithm):
         return None
@@ -184,7 +188,7 @@ def certain_failure(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, 
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _failure_at(module: Module, algorithm: s.Algorithm, sizes: tuple[tuple[str, int], ...]) -> Failure | None:
     """Return the failure of the run at sizes; cached, as comparisons ask for it again."""
-    return run_at(module, algorithm, dict(sizes)).failure
+    return follow_run_at(module, algorithm, dict(sizes)).failure
 
 
 @record(eq=False)
@@ -205,11 +209,13 @@ class _ExaminedRuns:
 @lru_cache(maxsize=MAX_CACHED_RESULTS)
 def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
     unproved = find_assumptions(module, algorithm)
-    if not unproved and not _may_be_unset(module, algorithm):
+    if not unproved and not _has_unset_arrays(module, algorithm):
         return _ExaminedRuns()
     # Few runs are enough for unset elements, which depend less on sizes than bounds of subscripts do.
     tried = sorted(small_sizes(module, algorithm, indices=True), key=lambda point: sum(point.values()))
-    runs = [(point, run_at(module, algorithm, point)) for point in tried[: None if unproved else MAX_OUTPUT_RUNS]]
+    runs = [
+        (point, follow_run_at(module, algorithm, point)) for point in tried[: None if unproved else MAX_OUTPUT_RUNS]
+    ]
     failing = [
         run.failure for _, run in runs if run.failure is not None and run.failure.rule not in SIZE_INDEPENDENT_RULES
     ]
@@ -224,27 +230,27 @@ def _examine_runs(module: Module, algorithm: s.Algorithm) -> _ExaminedRuns:
                 alg for alg in (algorithm, *find_reachable(module, algorithm)) if fault.node in set(s.nodes(alg))
             )
             needs.append(Assumption(owner.name, fault.about, fault.node, fault.about))
-    needs = _replace_by_bound(module, algorithm, needs)
+    needs = _replace_by_size_bound(module, algorithm, needs)
     failures: tuple[Failure, ...] = ()
     if needs and not module.signatures[algorithm].indices:
-        at_zero = tuple(fault for fault in failing if _has_no_run_at_zero(module, fault))
-        failures = at_zero or _at_large_sizes(module, algorithm, failing)
-    needs = _drop_implied(module, algorithm, needs)
+        at_zero = tuple(fault for fault in failing if _always_stops_at_zero(module, fault))
+        failures = at_zero or _find_failures_at_large_sizes(module, algorithm, failing)
+    needs = _drop_implied_facts(module, algorithm, needs)
     passed = {statement for _, run in runs if run.ends for statement in run.reached}
     unset = [
         (at, run) for at, run in runs if run.unset and (run.failure is None or run.failure.statement not in passed)
     ]
-    return _ExaminedRuns(failures, assumption_texts(needs, algorithm.name), _size_facts(needs), True, unset)
+    return _ExaminedRuns(failures, describe_assumptions(needs, algorithm.name), _list_size_facts(needs), True, unset)
 
 
-def _size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
+def _list_size_facts(found: Iterable[Assumption]) -> tuple[s.Fact, ...]:
     candidates = (need.fact for need in found if need.form and not need.when and not need.recursive)
     return tuple(fact for fact in candidates if fact is not None)
 
 
-def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
+def _drop_implied_facts(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Drop facts about sizes that other facts imply, and join v >= 0 and -v >= 0 to v == 0."""
-    least = {need.parts: need for need in needs if need.kind == "least" and _size_facts([need])}
+    least = {need.parts: need for need in needs if need.kind == "least" and _list_size_facts([need])}
     for parts, need in least.items():
         opposite = least.get((-parts[0],))
         if opposite in needs and need in needs:
@@ -253,14 +259,14 @@ def _drop_implied(module: Module, algorithm: s.Algorithm, needs: list[Assumption
         rest = [item for item in needs if item is not need]
         # Divisibility facts are used one at a time, as facts rewrite a size by one of them only.
         premise_sets = [[item] for item in rest if item.kind == "divides"] if need.kind == "divides" else [rest]
-        if any(_facts_imply(module, algorithm, _size_facts(premises), need) for premises in premise_sets):
+        if any(_facts_imply(module, algorithm, _list_size_facts(premises), need) for premises in premise_sets):
             needs = rest
     return needs
 
 
 def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ...], assumed: Assumption) -> bool:
     """Test whether facts about sizes are proved to imply an assumption."""
-    if assumed.kind not in ("least", "divides") or not facts or not _size_facts([assumed]):
+    if assumed.kind not in ("least", "divides") or not facts or not _list_size_facts([assumed]):
         return False
     try:
         derived = declared_scope(*add_where(module, algorithm, facts)).facts
@@ -270,7 +276,7 @@ def _facts_imply(module: Module, algorithm: s.Algorithm, facts: tuple[s.Fact, ..
     return all(derived.integral(part * first**-1) for part in rest) if rest else derived.nonnegative(first)
 
 
-def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
+def _replace_by_size_bound(module: Module, algorithm: s.Algorithm, needs: list[Assumption]) -> list[Assumption]:
     """Replace conditions at each recursive call by an upper bound of one size.
 
     Runs at sizes up to the bound must end, and none above it, and the bound must imply the conditions.
@@ -278,14 +284,18 @@ def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assump
     signature = module.signatures[algorithm]
     if algorithm.grid or signature.indices or not any(need.recursive for need in needs):
         return needs
-    near = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE]
-    runs = [(point, run_at(module, algorithm, point).failure is None) for point in near]
+    near = [
+        point for point in sizes_for_checks(module, algorithm) if max(point.values(), default=0) <= MAX_BOUNDED_SIZE
+    ]
+    runs = [(point, follow_run_at(module, algorithm, point).failure is None) for point in near]
     for name in signature.size_names:
         stop = min((point for point, ends in runs if not ends), key=lambda point: point[name], default=None)
         if stop is None or any(ends and point[name] >= stop[name] for point, ends in runs):
             continue
         below = range(stop[name] - 1, 0, -1)
-        most = next((size for size in below if run_at(module, algorithm, {**stop, name: size}).failure is None), 0)
+        most = next(
+            (size for size in below if follow_run_at(module, algorithm, {**stop, name: size}).failure is None), 0
+        )
         facts = (b.binary("<=", b.name(name), b.number(most)),)
         if most and inherited_facts(module, algorithm, facts) == facts:
             unproved = find_assumptions(*add_where(module, algorithm, facts))
@@ -296,39 +306,47 @@ def _replace_by_bound(module: Module, algorithm: s.Algorithm, needs: list[Assump
     return needs
 
 
-def _may_be_unset(module: Module, algorithm: s.Algorithm) -> bool:
+def _has_unset_arrays(module: Module, algorithm: s.Algorithm) -> bool:
     """Test whether there is an output or a local array without an initial value."""
     return any(parameter.mode == "out" and not parameter.local for parameter in algorithm.parameters) or any(
         local.value is None
         for part in (algorithm, *find_reachable(module, algorithm))
-        for local in s.find(part.body, s.Local)
+        for local in s.find_nodes(part.body, s.Local)
     )
 
 
-def _at_large_sizes(module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]) -> tuple[Failure, ...]:
+def _find_failures_at_large_sizes(
+    module: Module, algorithm: s.Algorithm, failing: Sequence[Failure]
+) -> tuple[Failure, ...]:
     """Return the failures at the place where all runs of large sizes stop, if no run that ends passes it.
 
     If an argument has a wrong shape at some sizes, its failures are returned even if other runs end, as a wrong shape
     is an error for the checker too.
     """
-    sizes = [point for point in check_sizes(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]]
+    sizes = [
+        point for point in sizes_for_checks(module, algorithm) if max(point.values(), default=0) <= CHECK_SCALES[-1]
+    ]
     most = {name: max(point[name] for point in sizes) for name in (sizes[0] if sizes else ())}
-    large = [point for point in sizes if all(point[name] * SPREAD >= end for name, end in most.items())]
-    misfits = any(map(_is_misfit, failing))
+    large = [point for point in sizes if all(point[name] * LARGE_SIZE_RATIO >= end for name, end in most.items())]
+    misfits = any(map(_is_wrong_shape, failing))
     stopped: list[Failure] = []
     for point in reversed(large):
-        failure = run_at(module, algorithm, point).failure
-        if failure is not None and failure.rule not in SIZE_INDEPENDENT_RULES and (not misfits or _is_misfit(failure)):
+        failure = follow_run_at(module, algorithm, point).failure
+        if (
+            failure is not None
+            and failure.rule not in SIZE_INDEPENDENT_RULES
+            and (not misfits or _is_wrong_shape(failure))
+        ):
             stopped.insert(0, failure)
         elif not misfits:
             return ()
-    runs = (run_at(module, algorithm, point) for point in sizes)
+    runs = (follow_run_at(module, algorithm, point) for point in sizes)
     if not stopped or (not misfits and any(run.ends and stopped[0].statement in run.reached for run in runs)):
         return ()
     return tuple(fault for fault in (*failing, *stopped) if fault.node is stopped[0].node)
 
 
-def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
+def _always_stops_at_zero(module: Module, failure: Failure) -> bool:
     """Test whether a run stops in a recursive call at size 0 that stops for other values of the other sizes too."""
     if failure.zero is None or failure.rule is rules.SIZE_TOO_SMALL:
         return failure.zero is not None
@@ -336,10 +354,10 @@ def _has_no_run_at_zero(module: Module, failure: Failure) -> bool:
     free = [name for name, size in sizes.items() if size > 0]
     tried = ({**sizes, **dict(zip(free, values, strict=True))} for values in product((1, 2, 3), repeat=len(free)))
     allowed = (point for point in tried if all(evaluate_fact(fact, point) is not False for fact in callee.where))
-    return all(run_at(module, callee, point).failure for point in allowed)
+    return all(follow_run_at(module, callee, point).failure for point in allowed)
 
 
-def _is_misfit(failure: Failure) -> bool:
+def _is_wrong_shape(failure: Failure) -> bool:
     # Buffers of collectives must agree in the number of words, not in shape.
     return failure.rule is rules.SHAPE and not isinstance(failure.statement, s.Communication)
 
@@ -361,20 +379,20 @@ def _holds_at(assumption: Assumption, point: Mapping[str, int]) -> bool | None:
             return None
 
 
-def _always_made(module: Module, algorithm: s.Algorithm) -> s.Call | None:
+def _find_unconditional_call(module: Module, algorithm: s.Algorithm) -> s.Call | None:
     """Find a recursive call that every run makes, and then every run of its callee, and so on; None without one."""
     endless = {algorithm, *find_reachable(module, algorithm)}
-    while ended := [called for called in endless if _first_endless_call(module, called.body, endless) is None]:
+    while ended := [called for called in endless if _find_first_endless_call(module, called.body, endless) is None]:
         endless.difference_update(ended)
-    call = _first_endless_call(module, algorithm.body, endless)
-    while call is not None and not find_component(module, algorithm):
+    call = _find_first_endless_call(module, algorithm.body, endless)
+    while call is not None and not find_recursive_component(module, algorithm):
         target = module.targets[call]
         assert isinstance(target, s.Algorithm)
-        algorithm, call = target, _first_endless_call(module, target.body, endless)
+        algorithm, call = target, _find_first_endless_call(module, target.body, endless)
     return call
 
 
-def _first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
+def _find_first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s.Algorithm]) -> s.Call | None:
     """Find the first call of an algorithm in `endless` that each execution of a body makes; None without one.
 
     If all branches of an `if` make such calls, it is that of the first branch.
@@ -385,7 +403,7 @@ def _first_endless_call(module: Module, body: tuple[s.Stmt, ...], endless: set[s
         if isinstance(statement, s.Simple):
             first = next((call for call in statement.calls if module.targets.get(call) in endless), None)
         elif isinstance(statement, s.If) and statement.branches[-1].condition is None:
-            calls = [_first_endless_call(module, branch.body, endless) for branch in statement.branches]
+            calls = [_find_first_endless_call(module, branch.body, endless) for branch in statement.branches]
             first = None if None in calls else calls[0]
         if first is not None:
             return first

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar
 
 from archline.expr.text import format_expression
-from archline.ir.places import shape_of
+from archline.ir.places import read_array_type
 from archline.language import conditions as rules
 from archline.language import syntax as s
 from archline.language.diagnostics import Rule
@@ -39,7 +39,7 @@ class Environment:
         raise NotImplementedError
 
 
-class Follower(StatementVisitor[B, None]):
+class StatementFollower(StatementVisitor[B, None]):
     """Follows statements in order, with values that support + and -; None for values that depend on data."""
 
     def __init__(self, module: Module) -> None:
@@ -103,7 +103,7 @@ class Follower(StatementVisitor[B, None]):
     def begin(self, algorithm: s.Algorithm, block: B) -> None:
         """Begin the outermost call: its arguments have the shapes of its parameters, whose extents must be valid."""
         for parameter in algorithm.parameters:
-            entries = shape_of(parameter.type)[0] or ()
+            entries = read_array_type(parameter.type)[0] or ()
             block.extents[parameter.name] = tuple(self.value(entry, block) for entry in entries)
             self._require_extents(rules.BAD_SIZE, entries, block.extents[parameter.name], block)
 
@@ -292,7 +292,7 @@ class Follower(StatementVisitor[B, None]):
                 low, high = self.span(part, block)
                 values: tuple[Any, ...] = (low, None if high is None or extent is None else extent - 1 - high)
                 self._require_inside(
-                    rules.OUT_OF_BOUNDS, part, access, values, _lazy_text("index {}", low), extent, block
+                    rules.OUT_OF_BOUNDS, part, access, values, _defer_text("index {}", low), extent, block
                 )
             elif part.hi is not None:
                 low = 0 if part.lo is None else self.value(part.lo, block)
@@ -303,7 +303,7 @@ class Follower(StatementVisitor[B, None]):
                 left = None if high is None or extent is None else extent - high
                 values = (length, left) if part.lo is None else (low, length, left)
                 self._require_inside(
-                    rules.SLICE_OUT_OF_BOUNDS, part, access, values, _lazy_text("{}..{}", low, high), extent, block
+                    rules.SLICE_OUT_OF_BOUNDS, part, access, values, _defer_text("{}..{}", low, high), extent, block
                 )
             if isinstance(part, s.Slice):
                 self._evaluate_step(part.step, block)
@@ -357,14 +357,14 @@ class Follower(StatementVisitor[B, None]):
         for axis in callee.grid:
             self._require_same_axis(axis, call, inner)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
-            entries = shape_of(parameter.type)[0]
+            entries = read_array_type(parameter.type)[0]
             if entries is not None:
                 needed = tuple(self.value(entry, inner) for entry in entries)
                 inner.extents[parameter.name] = needed
                 actual = self.extents(argument, block)
                 # A buffer is a view of any rank, or a register.
                 actual = (multiply_known(actual),) if is_buffer(parameter) else actual
-                shown = _lazy_text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
+                shown = _defer_text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
                 self._require_same_extents(argument, actual, needed, block, shown)
         for fact in callee.where:
             self.needs_fact(fact, call, inner)
@@ -418,7 +418,7 @@ def multiply_known(values: Iterable[Any]) -> Any:
     return total
 
 
-def _lazy_text(form: str, *values: Any) -> Callable[[], str]:
+def _defer_text(form: str, *values: Any) -> Callable[[], str]:
     return lambda: form.format(*values)
 
 

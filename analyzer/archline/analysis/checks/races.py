@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import chain, islice, product
 from typing import Any
 
-from archline.analysis.checks.runs import Array, FollowedRuns, Locals, StopError
+from archline.analysis.checks.runs import FollowedRuns, RunBlock, StopError, TrackedArray
 from archline.analysis.sampling import small_sizes
 from archline.expr.solutions import Point
 from archline.expr.text import format_expression
@@ -23,7 +23,7 @@ from archline.language import syntax as s
 from archline.language.call_graph import find_reachable
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Module
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import record
 
 RACE = Rule(
@@ -43,12 +43,12 @@ RACE = Rule(
     `parallel`. Races that depend on the data are found when the program runs.
     """,
 )
-MAX_STATEMENTS, MAX_SPAWNING, MAX_PROCESSORS = 1_000, 300, 8
-INDICES = (0, 1, 2, 5, 100)
+MAX_STATEMENTS, MAX_SPAWN_STATEMENTS, MAX_PROCESSORS = 1_000, 300, 8
+INDEX_VALUES = (0, 1, 2, 5, 100)
 """Values of `index` parameters; a race is reported only if it occurs with each value that the `where` allows."""
 
 
-AccessKey = tuple[Array, int, bool, bool]
+AccessKey = tuple[TrackedArray, int, bool, bool]
 
 
 @record(eq=False)
@@ -58,7 +58,7 @@ class _Access:
     `iteration` has a number that identifies the iteration, and the value of the loop variable if it is known.
     """
 
-    array: Array
+    array: TrackedArray
     place: int
     node: s.Node
     writes: bool
@@ -116,7 +116,7 @@ class _Race:
                 f"{first} writes it, {last} {'writes' if prior.writes else 'reads'} it on line {prior.node.span.line}"
             )
         what += f", in a run of `{self.inside}`" if self.inside else ""
-        what += f"{' ' if self.inside else ', '}at {point_text(self.sizes)}" if self.sizes else ""
+        what += f"{' ' if self.inside else ', '}at {format_point(self.sizes)}" if self.sizes else ""
         message = f"iterations of `parallel for {variable}` race on `{element}`: {what}"
         hint = "make the update atomic, or let each iteration write an element of its own"
         if not writer.array.extents:
@@ -131,10 +131,10 @@ class _Race:
 Races = dict[s.Loop, _Race]
 
 
-def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
+def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, ...]:
     """Report each parallel loop of an algorithm and its callees whose iterations race for any data."""
     followed = dict.fromkeys((algorithm, *find_reachable(module, algorithm)))
-    loops = _parallel_loops(tuple(part.body for part in followed))
+    loops = _list_parallel_loops(tuple(part.body for part in followed))
     races: Races = {}
     if loops:
         runs = _RaceSearch(module, algorithm, loops)
@@ -147,8 +147,8 @@ def certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, .
     return tuple(race.diagnostic for race in outermost)
 
 
-def _parallel_loops(part: object) -> tuple[s.Loop, ...]:
-    return tuple(loop for loop in s.find(part, s.Loop) if loop.parallel)
+def _list_parallel_loops(part: object) -> tuple[s.Loop, ...]:
+    return tuple(loop for loop in s.find_nodes(part, s.Loop) if loop.parallel)
 
 
 class _RaceSearch(FollowedRuns):
@@ -164,14 +164,14 @@ class _RaceSearch(FollowedRuns):
         within = {
             algo
             for algo in algorithms
-            if any(_parallel_loops(part.body) for part in (algo, *find_reachable(module, algo)))
+            if any(_list_parallel_loops(part.body) for part in (algo, *find_reachable(module, algo)))
         }
         self._around: set[s.Node] = {call for call, target in module.targets.items() if target in within}
         self._around.update(loops)
         for part in algorithms:
             blocks = (node for node in s.nodes(part.body) if isinstance(node, s.Statement))
             self._around.update(node for node in blocks if not self._around.isdisjoint(s.nodes(node)))
-            self._around.update(s.find(part.body, s.Split))
+            self._around.update(s.find_nodes(part.body, s.Split))
         self._races: Races = {}
         self._running: list[_RunningLoop] = []
         self._calls: list[s.Call] = []
@@ -181,7 +181,7 @@ class _RaceSearch(FollowedRuns):
         """Return the races of runs at sizes that occur for all tried values of indices, by loop."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
-        for value in INDICES if indices else INDICES[:1]:
+        for value in INDEX_VALUES if indices else INDEX_VALUES[:1]:
             point = {**sizes, **dict.fromkeys(indices, value)}
             if any(evaluate_fact(fact, point) is False for fact in self.outermost.where):
                 continue
@@ -191,14 +191,14 @@ class _RaceSearch(FollowedRuns):
                 tried.append(self._races)
         return {loop: race for loop, race in tried[0].items() if all(loop in races for races in tried)} if tried else {}
 
-    def begin(self, algorithm: s.Algorithm, block: Locals) -> None:
+    def begin(self, algorithm: s.Algorithm, block: RunBlock) -> None:
         self._running, self._calls, self._start = [], [], 0
         super().begin(algorithm, block)
 
     def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         return islice(product(*map(range, extents)), MAX_PROCESSORS)
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         if not self._running and call not in self._around:
             self.forget(call, block)
             return
@@ -206,20 +206,20 @@ class _RaceSearch(FollowedRuns):
         super().follow(call, callee, inner, block)
         self._calls.pop()
 
-    def statement(self, statement: s.Stmt, block: Locals) -> None:
+    def statement(self, statement: s.Stmt, block: RunBlock) -> None:
         if isinstance(statement, s.Simple) or self._running or statement in self._around:
             super().statement(statement, block)
         else:
             self.forget_blocks(((statement,),), block)
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
         outer = len(self._running)
         self._running += [_RunningLoop(loop, len(self._calls))] * loop.parallel
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
             # If there are more entries than segments, some segment has two iterations.
             several = all(
-                isinstance(end, s.Element) and self._is_crowded(end.array, block) for end in (loop.lo, loop.hi)
+                isinstance(end, s.Element) and self._has_long_segment(end.array, block) for end in (loop.lo, loop.hi)
             )
             self._follow_guarded((loop.body,) * (1 + (loop.parallel and several)), block, loop.parallel)
         else:
@@ -229,16 +229,16 @@ class _RaceSearch(FollowedRuns):
                 yield inner
         del self._running[outer:]
 
-    def _is_crowded(self, array: str, block: Locals) -> bool:
+    def _has_long_segment(self, array: str, block: RunBlock) -> bool:
         kind = next((parameter.type for parameter in self.outermost.parameters if parameter.name == array), None)
         return isinstance(kind, s.OffsetsType) and (self.value(kind.into, block) or 0) > (
             self.value(kind.count, block) or 0
         )
 
-    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         self._follow_guarded(tuple(bodies), block, False)
 
-    def _follow_guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: Locals, iterations: bool) -> None:
+    def _follow_guarded(self, bodies: Sequence[tuple[s.Stmt, ...]], block: RunBlock, iterations: bool) -> None:
         """Follow blocks under conditions on data as if they were reached; with `iterations`, each is one of a loop.
 
         Accesses inside them are compared only with each other.
@@ -261,17 +261,17 @@ class _RaceSearch(FollowedRuns):
                 self.forget_blocks(bodies, block)
         self._start = outer
 
-    def read(self, expr: s.Expr, block: Locals) -> None:
+    def read(self, expr: s.Expr, block: RunBlock) -> None:
         # An update such as `+=` is recorded by its write.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
             self._record_access(expr, False, block)
         super().read(expr, block)
 
-    def write(self, target: s.Expr, block: Locals) -> None:
+    def write(self, target: s.Expr, block: RunBlock) -> None:
         self._record_access(target, True, block)
         super().write(target, block)
 
-    def _record_access(self, access: s.Expr, writes: bool, block: Locals) -> None:
+    def _record_access(self, access: s.Expr, writes: bool, block: RunBlock) -> None:
         array, places = (self._running[self._start :] and self.places_of(access, block)) or (None, ())
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place, running in product(places, self._running[self._start :]):
@@ -316,7 +316,7 @@ class _SpawnRaceSearch(FollowedRuns):
 
     def __init__(self, module: Module, algorithm: s.Algorithm) -> None:
         super().__init__(module, algorithm, every=True)
-        self.left = MAX_SPAWNING
+        self.left = MAX_SPAWN_STATEMENTS
         self._unordered: list[list[tuple[s.Invoke, dict[AccessKey, _Access]]]] = []
         self._strands: list[dict[AccessKey, _Access]] = []
         self._spawned: dict[s.Call, s.Invoke] = {}
@@ -330,15 +330,15 @@ class _SpawnRaceSearch(FollowedRuns):
             return race.diagnostic
         return None
 
-    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         self.forget_blocks(bodies, block)
 
-    def invoke(self, invoke: s.Invoke, block: Locals) -> None:
+    def invoke(self, invoke: s.Invoke, block: RunBlock) -> None:
         if invoke.spawned:
             self._spawned[invoke.call] = invoke
         super().invoke(invoke, block)
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         spawn = self._spawned.get(call)
         self._strands += [{}] * (spawn is not None)
         self._unordered.append([])
@@ -347,35 +347,35 @@ class _SpawnRaceSearch(FollowedRuns):
         if spawn is not None:
             self._unordered[-1].append((spawn, self._strands.pop()))
 
-    def statement(self, statement: s.Stmt, block: Locals) -> None:
+    def statement(self, statement: s.Stmt, block: RunBlock) -> None:
         if isinstance(statement, s.Sync):
             self._unordered[-1].clear()
         super().statement(statement, block)
 
-    def follow_block(self, body: tuple[s.Stmt, ...], block: Locals) -> None:
+    def follow_block(self, body: tuple[s.Stmt, ...], block: RunBlock) -> None:
         super().follow_block(body, block)
         if any(statement.array is not None for statement in body):
             # A block with a local array ends with a `sync`.
             self._unordered[-1].clear()
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
         for inner in super().iterations(loop, lo, hi, step, block):
             yield inner
             if loop.parallel:
                 # An iteration of a parallel loop ends with a `sync` as well.
                 self._unordered[-1].clear()
 
-    def read(self, expr: s.Expr, block: Locals) -> None:
+    def read(self, expr: s.Expr, block: RunBlock) -> None:
         # An update such as `+=` is recorded by its write.
         if not (isinstance(self._now, s.Simple) and expr in self._now.updates):
             self._record_access(expr, False, block)
         super().read(expr, block)
 
-    def write(self, target: s.Expr, block: Locals) -> None:
+    def write(self, target: s.Expr, block: RunBlock) -> None:
         self._record_access(target, True, block)
         super().write(target, block)
 
-    def _record_access(self, access: s.Expr, writes: bool, block: Locals) -> None:
+    def _record_access(self, access: s.Expr, writes: bool, block: RunBlock) -> None:
         located = self.places_of(access, block) if self._strands or any(self._unordered) else None
         if located is None:
             return
@@ -394,7 +394,7 @@ class _SpawnRaceSearch(FollowedRuns):
         element = this.array.element_text(this.place)
         what = f"it {first} `{element}` on line {other.node.span.line}, and line {this.node.span.line} "
         what += f"{second} the same element before the `sync`"
-        what += f", at {point_text(self.sizes)}" if self.sizes else ""
+        what += f", at {format_point(self.sizes)}" if self.sizes else ""
         hint = "put a `sync` between them, or give each call an array of its own"
         return Diagnostic(SPAWN_RACE, f"`spawn {call}` races with what follows it: {what}", spawn.span, hint=hint)
 
@@ -407,12 +407,12 @@ class _RaceError(Exception):
         self.diagnostic = diagnostic
 
 
-def certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
+def find_certain_spawn_race(module: Module, algorithm: s.Algorithm) -> tuple[Diagnostic, Point] | None:
     """Find a race of spawned calls that occurs for any data, with the first sizes at which it does, or None."""
     bodies = tuple(part.body for part in (algorithm, *find_reachable(module, algorithm)))
     # With indices no race is certain, as callers may restrict their values.
     followed = not algorithm.grid and not module.signatures[algorithm].indices
-    if not followed or not any(invoke.spawned for invoke in s.find(bodies, s.Invoke)):
+    if not followed or not any(invoke.spawned for invoke in s.find_nodes(bodies, s.Invoke)):
         return None
     runs = _SpawnRaceSearch(module, algorithm)
     for point in small_sizes(module, algorithm):

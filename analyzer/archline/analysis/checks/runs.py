@@ -10,23 +10,23 @@ from itertools import pairwise, product
 from math import prod
 from typing import Any
 
-from archline.analysis.checks.follower import Environment, Explanation, Follower
+from archline.analysis.checks.follower import Environment, Explanation, StatementFollower
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression, format_list
 from archline.expr.values import evaluate, evaluate_fact, evaluate_static
-from archline.ir.places import shape_of
+from archline.ir.places import read_array_type
 from archline.language import conditions as rules
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.call_rules import TOO_MANY_ITERATIONS
 from archline.language.diagnostics import Diagnostic, Rule
 from archline.language.model import Kind, Module, is_buffer
 from archline.language.printer import format_fact
 from archline.language.substitution import find_processors
-from archline.numbers import point_text
+from archline.numbers import format_point
 from archline.records import record
 
-MAX_STATEMENTS, MAX_SUPPOSED, MAX_DEPTH, MAX_ELEMENTS = 2_000, 1_000, 50, 10_000
+MAX_STATEMENTS, MAX_POSSIBLE_STATEMENTS, MAX_DEPTH, MAX_ELEMENTS = 2_000, 1_000, 50, 10_000
 EXACT_OPERATIONS = ("/", "//", "%", "^", "log2", "sqrt")
 
 
@@ -45,7 +45,7 @@ class Failure:
     about: str
     statement: s.Stmt | None
     zero: tuple[s.Algorithm, Mapping[str, int]] | None = None
-    unset: tuple[Array, int] | None = None
+    unset: tuple[TrackedArray, int] | None = None
     """The array and the place of the element that is read before it is set; None for other failures."""
 
     @property
@@ -64,11 +64,11 @@ class Outcome:
     failure: Failure | None
     ends: bool
     reached: set[s.Stmt]
-    unset: tuple[Array, ...] = ()
+    unset: tuple[TrackedArray, ...] = ()
 
 
 @dataclass(eq=False)
-class Array:
+class TrackedArray:
     """An array or a register; `elements` are the places of elements that may be set, None if all may be."""
 
     name: str
@@ -88,7 +88,7 @@ class Array:
             return None
         return next((place for place in range(size) if place not in self.elements), None)
 
-    def is_end(self, place: int) -> bool:
+    def is_in_unset_border(self, place: int) -> bool:
         """Test whether a place is in a first or last row of a dimension that has no set elements, while others have."""
         filled = [*map(self.subscripts_of, self.elements or ())]
         rows = enumerate(zip(self.subscripts_of(place), self.extents, strict=True))
@@ -107,7 +107,7 @@ class Array:
 class _View:
     """A view of an array: the place of its first element, and a stride for each axis."""
 
-    array: Array
+    array: TrackedArray
     start: int
     strides: tuple[Any, ...]
 
@@ -118,7 +118,7 @@ class _View:
 
 
 @dataclass(eq=False)
-class Locals(Environment):
+class RunBlock(Environment):
     """The names of a block whose values, extents or elements depend on sizes alone."""
 
     algorithm: s.Algorithm
@@ -144,7 +144,7 @@ class StopError(Exception):
         self.failure = failure
 
 
-class FollowedRuns(Follower[Locals]):
+class FollowedRuns(StatementFollower[RunBlock]):
     """Follows runs of an algorithm at several sizes, up to `left` more statements.
 
     With `every`, all iterations are followed, and set elements are tracked; without, only the first and the last
@@ -156,7 +156,7 @@ class FollowedRuns(Follower[Locals]):
         self.outermost, self._every = outermost, every
         self.sizes: Mapping[str, int] = {}
         self.left = MAX_STATEMENTS
-        self._supposed: int | None = MAX_SUPPOSED
+        self._supposed: int | None = MAX_POSSIBLE_STATEMENTS
         self._now: s.Stmt | None = None
         self._reached: set[s.Stmt] = set()
         self._active: list[tuple[s.Algorithm, Mapping[str, int]]] = []
@@ -167,9 +167,9 @@ class FollowedRuns(Follower[Locals]):
         """Follow the run at sizes, and return its outcome."""
         self.sizes, self._reached, self._now = sizes, set(), None
         self._active = [(self.outermost, sizes)]
-        arrays: list[Array] = []
+        arrays: list[TrackedArray] = []
         try:
-            for frame in self._initial_blocks(sizes):
+            for frame in self._make_initial_blocks(sizes):
                 self._begin_run(frame)
                 for parameter in self.outermost.parameters:
                     if parameter.mode != "in":
@@ -183,7 +183,7 @@ class FollowedRuns(Follower[Locals]):
         unset = tuple(array for array in arrays if array.first_unset is not None)
         return Outcome(None, True, self._reached, () if self.outermost.grid else unset)
 
-    def _begin_run(self, frame: Locals) -> None:
+    def _begin_run(self, frame: RunBlock) -> None:
         """Begin a run; failures in shapes of parameters are faults of the sizes, as no arguments have such shapes."""
         try:
             self.begin(self.outermost, frame)
@@ -191,10 +191,10 @@ class FollowedRuns(Follower[Locals]):
             failure = stopped.failure
             raise StopError(failure and replace(failure, rule=rules.BAD_SIZE)) from None
 
-    def _initial_blocks(self, sizes: Mapping[str, int]) -> Iterator[Locals]:
+    def _make_initial_blocks(self, sizes: Mapping[str, int]) -> Iterator[RunBlock]:
         """Yield the initial block of a run, on a grid that of each followed processor."""
         grid = self.outermost.grid
-        frame = Locals(self.outermost, dict(sizes))
+        frame = RunBlock(self.outermost, dict(sizes))
         if not grid:
             yield frame
             return
@@ -209,14 +209,14 @@ class FollowedRuns(Follower[Locals]):
         names = [axis.name for axis in grid]
         for place in self.processors(extents):
             values = {**frame.values, **dict(zip(names, place, strict=True))}
-            yield Locals(self.outermost, values, axes=dict(zip(names, extents, strict=True)))
+            yield RunBlock(self.outermost, values, axes=dict(zip(names, extents, strict=True)))
 
     def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         """Choose the processors of a grid that are followed: its corners."""
         return product(*({0, extent - 1} for extent in extents))
 
     # Values
-    def value(self, expr: s.Expr, block: Locals) -> int | None:
+    def value(self, expr: s.Expr, block: RunBlock) -> int | None:
         # A fast path: most expressions are short, and there are many.
         match expr:
             case s.Integer(value=number):
@@ -231,7 +231,7 @@ class FollowedRuns(Follower[Locals]):
             case _:
                 return self._evaluate_or_stop(expr, block)
 
-    def _evaluate_or_stop(self, expr: s.Expr, block: Locals) -> int | None:
+    def _evaluate_or_stop(self, expr: s.Expr, block: RunBlock) -> int | None:
         for node in s.nodes(expr):
             if isinstance(node, s.Element) or (isinstance(node, s.Name) and node.id not in block.values):
                 return None
@@ -249,18 +249,18 @@ class FollowedRuns(Follower[Locals]):
                 )
             ) from None
 
-    def span(self, expr: s.Expr, block: Locals) -> tuple[int | None, int | None]:
+    def span(self, expr: s.Expr, block: RunBlock) -> tuple[int | None, int | None]:
         value = self.value(expr, block)
         return value, value
 
     # Needs
     def needs(
-        self, rule: Rule, node: s.Node, values: Sequence[Any], block: Locals, explanation: Explanation, hint: str = ""
+        self, rule: Rule, node: s.Node, values: Sequence[Any], block: RunBlock, explanation: Explanation, hint: str = ""
     ) -> None:
         if any(value is not None and value < 0 for value in values):
             raise StopError(self._build_failure(rule, node, *explanation(), hint))
 
-    def needs_fact(self, fact: s.Fact, call: s.Call, callee: Locals) -> None:
+    def needs_fact(self, fact: s.Fact, call: s.Call, callee: RunBlock) -> None:
         if evaluate_fact(fact, callee.values) is False:
             text = f"`where {format_fact(fact)}` of `{callee.algorithm.name}`"
             raise StopError(
@@ -268,22 +268,22 @@ class FollowedRuns(Follower[Locals]):
             )
 
     def _build_failure(self, rule: Rule, node: s.Node, about: str, message: str, hint: str) -> Failure:
-        sizes = point_text(self.sizes)
+        sizes = format_point(self.sizes)
         in_outermost = self._active[-1][0] is self.outermost
         place = f"at {sizes}" if in_outermost else f"in a run of `{self.outermost.name}` at {sizes}"
         message = f"{message}, {place}" if sizes else message
-        return Failure(rule, node, message, hint, self.sizes, about, self._now, self._call_at_zero())
+        return Failure(rule, node, message, hint, self.sizes, about, self._now, self._find_call_at_zero())
 
-    def _call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
+    def _find_call_at_zero(self) -> tuple[s.Algorithm, Mapping[str, int]] | None:
         """Return the outermost active recursive call with a size of at most 0, and its sizes; None without one."""
         for (caller, _), (callee, sizes) in pairwise((*self._active, *self._entered)):
             names = self.module.signatures[callee].size_names
-            if any(sizes[name] <= 0 for name in names) and caller in find_component(self.module, callee):
+            if any(sizes[name] <= 0 for name in names) and caller in find_recursive_component(self.module, callee):
                 return callee, {name: sizes[name] for name in names}
         return None
 
     # Statements
-    def statement(self, statement: s.Stmt, block: Locals) -> None:
+    def statement(self, statement: s.Stmt, block: RunBlock) -> None:
         self.left -= 1
         if self.left < 0:
             raise StopError
@@ -295,22 +295,22 @@ class FollowedRuns(Follower[Locals]):
         self._reached.add(statement)
         super().statement(statement, block)
 
-    def let(self, let: s.Let, block: Locals) -> None:
+    def let(self, let: s.Let, block: RunBlock) -> None:
         super().let(let, block)
         if self.module.is_view(let.value):
-            view = self._view_for_name(let.value, block)
+            view = self._resolve_bound_view(let.value, block)
             block.views.pop(let.name, None)
             if view is not None:
                 block.views[let.name] = view
 
-    def local(self, local: s.Local, block: Locals) -> None:
+    def local(self, local: s.Local, block: RunBlock) -> None:
         super().local(local, block)
         self._track_elements(local.name, local.value is None, block)
         if isinstance(local.type, s.ScalarType):
             block.registers[local.name] = local.type.element
             self._assign_register(local.name, local.value, block)
 
-    def assign(self, assign: s.Assign, block: Locals) -> None:
+    def assign(self, assign: s.Assign, block: RunBlock) -> None:
         super().assign(assign, block)
         target, op, value = assign.target, assign.op, assign.value
         if isinstance(target, s.Name) and target.id in block.registers:
@@ -320,7 +320,7 @@ class FollowedRuns(Follower[Locals]):
                 value = s.Binary(op[:-1], target, value, span=assign.span)
             self._assign_register(target.id, value, block)
 
-    def _assign_register(self, name: str, value: s.Expr | None, block: Locals) -> None:
+    def _assign_register(self, name: str, value: s.Expr | None, block: RunBlock) -> None:
         """Set the value of a register in the block, or remove it if it depends on data."""
         number = None
         with suppress(StopError, EvaluationError):
@@ -336,14 +336,14 @@ class FollowedRuns(Follower[Locals]):
         """Test whether an expression is real, so that runs round it; one made from an update counts as real."""
         return self.module.types.get(expr, Kind.REAL) is Kind.REAL
 
-    def _condition_value(self, condition: s.Expr, block: Locals) -> bool | None:
+    def _condition_value(self, condition: s.Expr, block: RunBlock) -> bool | None:
         return evaluate_fact(condition, block.values, self._is_real)
 
-    def inside(self, block: Locals) -> Locals:
+    def inside(self, block: RunBlock) -> RunBlock:
         # Names are unique, so that nested blocks can share one.
         return block
 
-    def while_loop(self, loop: s.While, block: Locals) -> None:
+    def while_loop(self, loop: s.While, block: RunBlock) -> None:
         number = 0
         while True:
             self.evaluate(loop.condition, block)
@@ -361,7 +361,7 @@ class FollowedRuns(Follower[Locals]):
                 raise StopError(self._build_failure(TOO_MANY_ITERATIONS, loop, *explanation, hint))
             self.follow_block(loop.body, block)
 
-    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: Locals) -> Iterable[Locals]:
+    def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: RunBlock) -> Iterable[RunBlock]:
         if lo is None or hi is None or step is None:
             block.define(loop.variable, None)
             self.handle_uncertain_blocks((loop.body,), block)
@@ -373,29 +373,29 @@ class FollowedRuns(Follower[Locals]):
             block.define(loop.variable, value)
             yield block
 
-    def ways(self, condition: s.Expr, block: Locals) -> tuple[Locals | None, Locals | None] | None:
+    def ways(self, condition: s.Expr, block: RunBlock) -> tuple[RunBlock | None, RunBlock | None] | None:
         match self._condition_value(condition, block):
             case None:
                 return None
             case taken:
                 return (block, None) if taken else (None, block)
 
-    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         for body in bodies:
             self._forget_registers(s.find_set_names(body), block)
-            if self._every and self._suppose_run(body, block):
+            if self._every and self._follow_possible_block(body, block):
                 self._forget_registers(s.find_set_names(body), block)
             else:
                 self.forget_blocks((body,), block)
 
-    def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: Locals) -> None:
+    def forget_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: RunBlock) -> None:
         """Remove the knowledge about values and elements that blocks may set, without following them."""
         for body in bodies:
             self._forget_registers(s.find_set_names(body), block)
             for statement in body:
                 self.forget(statement, block)
 
-    def _suppose_run(self, body: tuple[s.Stmt, ...], block: Locals) -> bool:
+    def _follow_possible_block(self, body: tuple[s.Stmt, ...], block: RunBlock) -> bool:
         """Follow a block that may be executed, to find elements that it may set; False if it is too long."""
         inner, outermost = copy(self), self._supposed is not None
         inner.left, inner._supposed = (self._supposed or 0) if outermost else self.left, None
@@ -412,19 +412,19 @@ class FollowedRuns(Follower[Locals]):
             self.left = max(inner.left, 0)
         return followed
 
-    def _forget_registers(self, names: frozenset[str], block: Locals) -> None:
+    def _forget_registers(self, names: frozenset[str], block: RunBlock) -> None:
         for name in names & block.registers.keys():
             block.values.pop(name, None)
 
     # Elements
-    def _track_elements(self, name: str, unset: bool, block: Locals) -> None:
+    def _track_elements(self, name: str, unset: bool, block: RunBlock) -> None:
         """Track the elements of an array or register: initially all `unset`, or else all possibly set."""
         extents = block.extents.get(name, ())
-        strides = _row_major_strides(extents)
+        strides = _compute_row_major_strides(extents)
         if self._every and None not in strides:
-            block.views[name] = _View(Array(name, extents, set() if unset else None), 0, strides)
+            block.views[name] = _View(TrackedArray(name, extents, set() if unset else None), 0, strides)
 
-    def forget(self, node: s.Node, block: Locals) -> None:
+    def forget(self, node: s.Node, block: RunBlock) -> None:
         for part in s.nodes(node):
             if isinstance(part, s.Communication | s.Call):
                 # A register may be a buffer.
@@ -433,14 +433,14 @@ class FollowedRuns(Follower[Locals]):
             if name in block.views:
                 block.views[name].array.elements = None
 
-    def _view_for_name(self, expr: s.Expr, block: Locals) -> _View | None:
+    def _resolve_bound_view(self, expr: s.Expr, block: RunBlock) -> _View | None:
         """Return the view to bind to a name; if it is unknown, all elements of its array may be set from then on."""
         view = self._resolve_view(expr, block)
         if view is None:
             self.forget(expr, block)
         return view
 
-    def _resolve_view(self, expr: s.Expr, block: Locals) -> _View | None:
+    def _resolve_view(self, expr: s.Expr, block: RunBlock) -> _View | None:
         """Return the part of an array that an expression denotes, as a view; None if it is unknown."""
         match expr:
             case s.Name(id=name):
@@ -459,14 +459,17 @@ class FollowedRuns(Follower[Locals]):
                         strides.append(stride * step)
                 return _View(base.array, start, tuple(strides))
             case s.Reshape(base=inner):
-                whole, strides = self._resolve_view(inner, block), list(_row_major_strides(self.extents(expr, block)))
+                whole, strides = (
+                    self._resolve_view(inner, block),
+                    list(_compute_row_major_strides(self.extents(expr, block))),
+                )
                 if whole is None or None in strides:
                     return None
                 return _View(whole.array, whole.start, tuple(stride * whole.strides[0] for stride in strides))
             case _:
                 return None
 
-    def places_of(self, expr: s.Expr, block: Locals) -> tuple[Array, Iterable[int]] | None:
+    def places_of(self, expr: s.Expr, block: RunBlock) -> tuple[TrackedArray, Iterable[int]] | None:
         """Return the array of an element, register or view, and its places; None if these are unknown."""
         view = self._resolve_view(expr, block)
         if view is None:
@@ -478,7 +481,7 @@ class FollowedRuns(Follower[Locals]):
             return None
         return view.array, map(view.place, product(*map(range, extents)))
 
-    def read(self, expr: s.Expr, block: Locals) -> None:
+    def read(self, expr: s.Expr, block: RunBlock) -> None:
         array, places = self.places_of(expr, block) or (None, ())
         elements = None if array is None else array.elements
         first = None if elements is None else next((place for place in places if place not in elements), None)
@@ -488,7 +491,7 @@ class FollowedRuns(Follower[Locals]):
             explanation = f"{text} is set before it is read", f"{text} is read before it is set"
             raise StopError(replace(self._build_failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
 
-    def write(self, target: s.Expr, block: Locals) -> None:
+    def write(self, target: s.Expr, block: RunBlock) -> None:
         array, places = self.places_of(target, block) or (None, ())
         if array is None:
             self.forget(target, block)
@@ -496,17 +499,20 @@ class FollowedRuns(Follower[Locals]):
             array.elements.update(places)
 
     # Calls
-    def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: Locals) -> Locals | None:
+    def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: RunBlock) -> RunBlock | None:
         self._entered = () if None in values.values() else ((callee, values),)
-        return Locals(callee, values) if self._entered else None
+        return RunBlock(callee, values) if self._entered else None
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: Locals, block: Locals) -> None:
+    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         sizes, self._entered = dict(inner.values), ()
-        self._check_decrease(call, callee, sizes)
+        self._require_decrease(call, callee, sizes)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
             if is_buffer(parameter):
                 self.forget(argument, block)
-            elif shape_of(parameter.type)[0] is not None and (view := self._view_for_name(argument, block)) is not None:
+            elif (
+                read_array_type(parameter.type)[0] is not None
+                and (view := self._resolve_bound_view(argument, block)) is not None
+            ):
                 inner.views[parameter.name] = view
         key = callee, tuple(sizes.items())
         if key in self._done:
@@ -519,7 +525,7 @@ class FollowedRuns(Follower[Locals]):
         if not self._every:
             self._done.add(key)
 
-    def _check_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
+    def _require_decrease(self, call: s.Call, callee: s.Algorithm, sizes: dict[str, int]) -> None:
         before = next((values for algorithm, values in reversed(self._active) if algorithm is callee), None)
         if before is not None and not self._may_decrease(callee, sizes, before):
             hint = "pass smaller sizes, such as the slice `x[0..n//2]`, or declare in the header what `decreases`"
@@ -536,7 +542,7 @@ class FollowedRuns(Follower[Locals]):
         """Test whether a recursive call may decrease: by the declared measures, else by some size or index."""
         if callee.decreases:
             measures = (
-                [self.value(measure, Locals(callee, dict(values))) for measure in callee.decreases]
+                [self.value(measure, RunBlock(callee, dict(values))) for measure in callee.decreases]
                 for values in (sizes, before)
             )
             differ = next(((x, y) for x, y in zip(*measures, strict=True) if x is None or y is None or x != y), (0, 0))
@@ -547,7 +553,7 @@ class FollowedRuns(Follower[Locals]):
         return smaller or any(sizes[name] != before[name] for name in signature.indices)
 
 
-def _row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
+def _compute_row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
     """Return the strides of an array in row-major order; None for unknown ones."""
     strides: list[Any] = [1][: len(extents)]
     for extent in reversed(extents[1:]):
@@ -555,7 +561,7 @@ def _row_major_strides(extents: Sequence[Any]) -> tuple[Any, ...]:
     return tuple(strides)
 
 
-def run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
+def follow_run_at(module: Module, algorithm: s.Algorithm, sizes: Mapping[str, int]) -> Outcome:
     """Follow the run at sizes in all iterations, or, if that takes too long, only in the first and last ones."""
     outcome = FollowedRuns(module, algorithm, every=True).at(sizes)
     if outcome.failure is not None or outcome.ends:

@@ -19,71 +19,86 @@ from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
-from archline.analysis.communication.floors import at_least_values, fold_ceilings, is_nonnegative, readable_upper_bound
+from archline.analysis.communication.floors import (
+    fold_ceilings,
+    is_nonnegative,
+    readable_upper_bound,
+    reduce_size_maxima,
+)
 from archline.analysis.communication.memory import LocalMemory
 from archline.analysis.communication.path_steps import PathStep
-from archline.analysis.communication.place import Average, Position, position_at_start
+from archline.analysis.communication.place import Position, ReachingProcessors, position_at_start
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, StretchCosts
-from archline.analysis.communication.walk import FREE, METRICS, ProcessorCosts, Spent, Stage, unknown_spent
-from archline.analysis.cost import Cost, cost_of
-from archline.analysis.metrics.data import closed_amount
+from archline.analysis.communication.walk import (
+    FREE,
+    METRICS,
+    DisseminationStage,
+    GridWalk,
+    PathCosts,
+    unknown_path_costs,
+)
+from archline.analysis.cost import Cost, build_cost
+from archline.analysis.metrics.data import express_in_sizes
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
-from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, add, exact_amount, map_known
-from archline.ir.conditions import OPPOSITE, comparison_difference
+from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, add_amounts, exact_amount, map_bounds
+from archline.ir.conditions import NEGATED_OPERATORS, subtract_sides
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import NotStaticError, Scope
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.model import Module
 
-MAX_ATOMS = 5000
-MAX_INNER = 4
+MAX_BOUND_ATOMS = 5000
+MAX_INNER_PROCESSORS = 4
 """The maximum number of processors, besides corners, whose costs are used as lower bounds."""
 MAX_MEAN_ATOMS, EQUAL_SIZE = 40, 64
 
-LONGEST = Poly.symbol("K")
+LONGEST_MESSAGE = Poly.symbol("K")
 
 
 def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: Poly | None = None) -> dict[str, Cost]:
     """Derive the costs of the critical path by metric: flops, work, words and messages of at most `longest` words."""
     # The costs of callees on one processor are equal on all of them, and derived once.
-    recursions = recurrences_of(module, StretchCosts(module, coarse), longest)
+    recursions = build_grid_recurrences(module, StretchCosts(module, coarse), longest)
     scope = declared_scope(module, algorithm)
-    upper, facts = _derive_spent(algorithm, None, recursions, scope)
+    upper, facts = _derive_processor_costs(algorithm, None, recursions, scope)
     corners = {
-        tuple(corner.items()): _derive_spent(algorithm, corner, recursions, scope)[0]
+        tuple(corner.items()): _derive_processor_costs(algorithm, corner, recursions, scope)[0]
         for corner in _corner_processors(module, algorithm)
     }
-    single = [_express_in_sizes(spent, facts, algorithm) for spent in with_hand_overs(corners, upper, facts, METRICS)]
-    means = [_express_in_sizes(spent, facts, algorithm) for spent in _mean_costs(module, algorithm, recursions)]
+    single = [
+        _express_in_sizes(spent, facts, algorithm)
+        for spent in extend_paths_by_disseminations(corners, upper, facts, METRICS)
+    ]
+    means = [_express_in_sizes(spent, facts, algorithm) for spent in _derive_mean_costs(module, algorithm, recursions)]
     upper = _express_in_sizes(upper, facts, algorithm)
     costs = {}
 
     @cache
-    def inner_costs() -> list[tuple[Spent, tuple[Poly, ...]]]:
+    def inner_costs() -> list[tuple[PathCosts, tuple[Poly, ...]]]:
         """Derive the costs of inner processors with their conditions of existence, when first needed."""
         inner = list(_inner_processors(module, algorithm, facts))
-        spent = (_derive_spent(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
+        spent = (_derive_processor_costs(algorithm, at, recursions, scope, memory=False)[0] for at, _ in inner)
         return [
             (_express_in_sizes(part, facts, algorithm), needs) for part, (_, needs) in zip(spent, inner, strict=True)
         ]
 
-    for metric in metrics_on_grid(algorithm):
+    for metric in list_grid_metrics(algorithm):
         call = Poly.constant(1 if metric == "work" else 0)
-        corner_sums = [add(spent.of(metric), exact_amount(call)) for spent in single]
+        corner_sums = [add_amounts(spent.of(metric), exact_amount(call)) for spent in single]
         amount: Amount = UnknownAmount("its closed form is too large to derive", algorithm.span)
         if not _is_huge(upper.of(metric)):
-            most = add(upper.of(metric), exact_amount(call))
+            most = add_amounts(upper.of(metric), exact_amount(call))
             amount = _combine_bounds(most, corner_sums, call, facts)
             if isinstance(amount, KnownAmount) and not amount.exact and metric != "memory":
-                inner = [(add(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
-                inner_sums = [_weaken_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
+                inner = [(add_amounts(spent.of(metric), exact_amount(call)), needs) for spent, needs in inner_costs()]
+                inner_sums = [_drop_bound_if_missing(bound, needs, corner_sums, facts) for bound, needs in inner]
                 amount = _combine_bounds(most, [*corner_sums, *inner_sums], call, facts)
-        cost = cost_of(metric, amount, upper.declared, algorithm)
+        cost = build_cost(metric, amount, upper.declared, algorithm)
         for mean in means:
-            cost = _with_mean(cost, add(mean.of(metric), exact_amount(call)), facts)
-        if find_component(module, algorithm):
+            cost = _raise_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
+        if find_recursive_component(module, algorithm):
             more = _parameter_words(module, algorithm, recursions) if metric == "memory" else call
             cost = recursions.solved(cost, algorithm, more)
         costs[metric] = cost
@@ -102,16 +117,16 @@ def derive_steps(
         return ()
     facts = place.facts
     try:
-        recursions = recurrences_of(module, StretchCosts(module, coarse), longest)
-        spent = ProcessorCosts(module, recursions, stepwise=True).algorithm(algorithm, place)
+        recursions = build_grid_recurrences(module, StretchCosts(module, coarse), longest)
+        spent = GridWalk(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
-    closed = (step.mapped(lambda amount: _closed_amount(amount, facts, algorithm)) for step in spent.steps)
+    closed = (step.mapped(lambda amount: _express_amount_in_sizes(amount, facts, algorithm)) for step in spent.steps)
     # The cost of one execution contains variables of loops too.
-    return tuple(step.with_once(lambda amount: map_known(amount, facts.restore)) for step in closed)
+    return tuple(step.map_once(lambda amount: map_bounds(amount, facts.restore)) for step in closed)
 
 
-def metrics_on_grid(algorithm: s.Algorithm) -> tuple[str, ...]:
+def list_grid_metrics(algorithm: s.Algorithm) -> tuple[str, ...]:
     """List the metrics that are derived on a grid; those within a node only if an axis lies within a node."""
     two_levels = any(axis.within is not None for axis in algorithm.grid)
     return tuple(name for name in (*METRICS, "memory") if two_levels or not name.startswith("node_"))
@@ -135,22 +150,22 @@ def _inner_processors(
     for node in s.nodes(algorithm.body):
         if (
             isinstance(node, s.Binary)
-            and node.op in OPPOSITE
-            and (difference := comparison_difference(node, place)) is not None
+            and node.op in NEGATED_OPERATORS
+            and (difference := subtract_sides(node, place)) is not None
         ):
             for name, axis in place.axes.items():
                 limits = (axis.coordinate + difference, axis.coordinate - difference)
                 points = [limit + by for limit in limits if limit.names <= place.fixed for by in (0, 1, -1)]
                 near[name] += [point for point in points if point not in (ZERO, axis.extent - 1)]
     choices = [dict.fromkeys(values or ["first", "last"]) for values in near.values()]
-    for chosen in islice(product(*choices), MAX_INNER) if any(near.values()) else ():
+    for chosen in islice(product(*choices), MAX_INNER_PROCESSORS) if any(near.values()) else ():
         processor = dict(zip(place.axes, chosen, strict=True))
         inside = [(at, place.axes[name].extent - 1 - at) for name, at in processor.items() if isinstance(at, Poly)]
         needs = [need for both in inside for need in both]
         yield processor, tuple(need for need in needs if not facts.nonnegative(need))
 
 
-def _weaken_if_missing(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
+def _drop_bound_if_missing(amount: Amount, needs: tuple[Poly, ...], others: list[Amount], facts: Facts) -> Amount:
     """Replace the lower bound of a processor by 0 where it may not exist, unless other bounds are as large there.
 
     The processor exists if all `needs` are at least 0.
@@ -165,33 +180,33 @@ def _weaken_if_missing(amount: Amount, needs: tuple[Poly, ...], others: list[Amo
     return KnownAmount(lower, amount.upper)
 
 
-def _derive_spent(
+def _derive_processor_costs(
     algorithm: s.Algorithm,
     given: Mapping[str, str | Poly] | None,
     recursions: GridRecursions,
     scope: Scope,
     memory: bool = True,
-) -> tuple[Spent, Facts]:
+) -> tuple[PathCosts, Facts]:
     place = position_at_start(scope.module, algorithm, given, scope)
     if place is None:
         return FREE, Facts()
     facts = place.facts
     try:
-        spent = _follow_from_start(scope.module, algorithm, recursions, place, memory)
+        spent = _derive_costs_from_start(scope.module, algorithm, recursions, place, memory)
     except NotStaticError as problem:
-        spent = unknown_spent(problem.reason, algorithm)
+        spent = unknown_path_costs(problem.reason, algorithm)
     return spent, facts
 
 
-def _mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[Spent]:
+def _derive_mean_costs(module: Module, algorithm: s.Algorithm, recursions: GridRecursions) -> Iterator[PathCosts]:
     """Yield a lower bound on the mean cost over all processors, if one is found; some processor costs at least that."""
     place = position_at_start(module, algorithm, None)
-    if place is not None and place.ranged and not find_component(module, algorithm):
+    if place is not None and place.ranged and not find_recursive_component(module, algorithm):
         with suppress(NotStaticError, TooComplexError):
-            yield ProcessorCosts(module, recursions).algorithm(algorithm, replace(place, average=Average()))
+            yield GridWalk(module, recursions).algorithm(algorithm, replace(place, average=ReachingProcessors()))
 
 
-def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
+def _raise_to_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     """Bound a cost from below by a mean as well; its lower bound becomes the larger of both at equal sizes."""
     if (
         cost.lower is None
@@ -213,23 +228,23 @@ def _with_mean(cost: Cost, mean: Amount, facts: Facts) -> Cost:
     return replace(cost, lower=first, at_least=(Cost(cost.metric, "bounded", second, cost.upper),))
 
 
-def _express_in_sizes(spent: Spent, facts: Facts, algorithm: s.Algorithm) -> Spent:
-    amounts = {name: _closed_amount(amount, facts, algorithm) for name, amount in spent.amounts.items()}
-    return Spent(amounts, spent.declared)
+def _express_in_sizes(spent: PathCosts, facts: Facts, algorithm: s.Algorithm) -> PathCosts:
+    amounts = {name: _express_amount_in_sizes(amount, facts, algorithm) for name, amount in spent.amounts.items()}
+    return PathCosts(amounts, spent.declared)
 
 
-def _closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
-    short = map_known(amount, lambda value: fold_ceilings(expand_logarithms(at_least_values(value, facts))))
-    return closed_amount(short, facts, algorithm)
+def _express_amount_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+    short = map_bounds(amount, lambda value: fold_ceilings(expand_logarithms(reduce_size_maxima(value, facts))))
+    return express_in_sizes(short, facts, algorithm)
 
 
-def recurrences_of(module: Module, stretches: StretchCosts, longest: Poly | None = None) -> GridRecursions:
+def build_grid_recurrences(module: Module, stretches: StretchCosts, longest: Poly | None = None) -> GridRecursions:
     """Build the recurrences of a module's recursive algorithms on grids; messages have at most `longest` words."""
 
     def level_costs(level: RecursionLevel, place: Position) -> Tally:
         memory = LocalMemory(module, recursions, level).body(level.algorithm, place)
         grid = level.algorithm.grid
-        spent = ProcessorCosts(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
+        spent = GridWalk(module, recursions, level).algorithm(level.algorithm, place) if grid else FREE
         return Tally({**spent.amounts, "memory": memory}, declared=spent.declared)
 
     recursions = GridRecursions(module, stretches, (*METRICS, "memory"), level_costs, longest)
@@ -245,15 +260,15 @@ def _parameter_words(module: Module, algorithm: s.Algorithm, recursions: GridRec
     return ZERO if isinstance(words, UnknownAmount) else place.facts.restore(words.upper)
 
 
-def _follow_from_start(
+def _derive_costs_from_start(
     module: Module, algorithm: s.Algorithm, recursions: GridRecursions, place: Position, with_memory: bool
-) -> Spent:
+) -> PathCosts:
     memory = LocalMemory(module, recursions)
-    if find_component(module, algorithm):
+    if find_recursive_component(module, algorithm):
         result = dict(recursions.amounts(algorithm, place, algorithm, None))
-        result["memory"] = add(memory.parameters(algorithm, place), result["memory"])
-        return Spent(result, recursions.declared(algorithm, None))
-    spent = ProcessorCosts(module, recursions).algorithm(algorithm, place)
+        result["memory"] = add_amounts(memory.parameters(algorithm, place), result["memory"])
+        return PathCosts(result, recursions.declared(algorithm, None))
+    spent = GridWalk(module, recursions).algorithm(algorithm, place)
     if not with_memory or (not place.ranged and len({bool(axis.coordinate) for axis in place.axes.values()}) > 1):
         # For the lower bound on the memory, the first and the last processor suffice.
         return spent
@@ -262,7 +277,7 @@ def _follow_from_start(
 
 def _is_huge(amount: Amount) -> bool:
     """Test whether the upper bound has too many atoms to be read or used in proofs."""
-    return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_ATOMS)
+    return isinstance(amount, KnownAmount) and amount.upper.has_more_atoms_than(MAX_BOUND_ATOMS)
 
 
 def _combine_bounds(upper: Amount, own: list[Amount], least: Poly, facts: Facts) -> Amount:
@@ -288,9 +303,9 @@ Corner = tuple[tuple[str, str], ...]
 """The position of a processor: pairs of an axis and its coordinate there."""
 
 
-def with_hand_overs(
-    by_corner: Mapping[Corner, Spent], all_of_them: Spent, facts: Facts, metrics: Sequence[str]
-) -> list[Spent]:
+def extend_paths_by_disseminations(
+    by_corner: Mapping[Corner, PathCosts], all_of_them: PathCosts, facts: Facts, metrics: Sequence[str]
+) -> list[PathCosts]:
     """Extend the costs of processors to those of paths that reach them from others by disseminations.
 
     `all_of_them` has, for each stage, the maximum costs over all processors.
@@ -308,27 +323,29 @@ def with_hand_overs(
 
 
 def _longest_path(
-    name: str, corner: Corner, costs: Mapping[Corner, Spent], stages: Sequence[Stage], facts: Facts
+    name: str, corner: Corner, costs: Mapping[Corner, PathCosts], stages: Sequence[DisseminationStage], facts: Facts
 ) -> Amount:
     """Bound from below the longest path that ends at a corner at the end of the program."""
-    paths: dict[Corner, Amount] = dict.fromkeys(costs, NOTHING)
-    limit: Amount = NOTHING
+    paths: dict[Corner, Amount] = dict.fromkeys(costs, ZERO_AMOUNT)
+    limit: Amount = ZERO_AMOUNT
     for index, stage in enumerate(stages):
-        prior = {at: add(paths[at], costs[at].stages[index].before.get(name, NOTHING)) for at in costs}
-        steps = stage.steps.get(name, NOTHING)
-        limit = add(limit, stage.before.get(name, NOTHING))
+        prior = {at: add_amounts(paths[at], costs[at].stages[index].before.get(name, ZERO_AMOUNT)) for at in costs}
+        steps = stage.steps.get(name, ZERO_AMOUNT)
+        limit = add_amounts(limit, stage.before.get(name, ZERO_AMOUNT))
         if stage.even and isinstance(steps, KnownAmount) and steps.exact:
             paths = {
-                at: add(_largest_amount([prior[at], *_other_paths(at, prior, stage.axes)], limit, facts), steps)
+                at: add_amounts(
+                    _largest_amount([prior[at], *_paths_to_other_corners(at, prior, stage.axes)], limit, facts), steps
+                )
                 for at in costs
             }
         else:
-            paths = {at: add(prior[at], costs[at].stages[index].steps.get(name, NOTHING)) for at in costs}
-        limit = add(limit, steps)
-    return add(paths[corner], costs[corner].rest.get(name, NOTHING))
+            paths = {at: add_amounts(prior[at], costs[at].stages[index].steps.get(name, ZERO_AMOUNT)) for at in costs}
+        limit = add_amounts(limit, steps)
+    return add_amounts(paths[corner], costs[corner].rest.get(name, ZERO_AMOUNT))
 
 
-def _other_paths(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
+def _paths_to_other_corners(corner: Corner, paths: Mapping[Corner, Amount], axes: Sequence[str]) -> Iterator[Amount]:
     """Yield the costs of the paths to other corners in the same group along `axes`."""
     for place, amount in paths.items():
         if place != corner and all(left == right or left[0] in axes for left, right in zip(corner, place, strict=True)):

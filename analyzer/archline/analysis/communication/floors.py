@@ -23,14 +23,14 @@ from archline.ir.amounts import KnownAmount
 MAX_SUBTRACTED = 4
 
 
-def between_floors(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> KnownAmount:
+def bound_floor_differences(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> KnownAmount:
     """Bound a value from both sides, with floor((x - y)/m) and ceil((x - y)/m) in place of floor(x/m) - floor(y/m).
 
     Differences with names that are not in `sizes` are bounded by fractions instead, so that they can be summed.
     """
     return KnownAmount(
-        _without_pairs(value, facts, sizes, _floor_or_fraction),
-        _without_pairs(value, facts, sizes, _ceiling_or_fraction),
+        _replace_floor_pairs(value, facts, sizes, _floor_or_fraction),
+        _replace_floor_pairs(value, facts, sizes, _ceiling_or_fraction),
     )
 
 
@@ -38,7 +38,7 @@ QuotientBound = Callable[[Poly, Poly, Facts, frozenset[str]], Poly]
 """A function that returns the floor or the ceiling of a quotient, or a fraction that bounds it."""
 
 
-def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: QuotientBound) -> Poly:
+def _replace_floor_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: QuotientBound) -> Poly:
     """Replace each pair of floors of one modulus with opposite factors by the bound `end` of their difference."""
     pair = _find_opposite_floors(value, facts)
     while pair is not None:
@@ -52,7 +52,7 @@ def _without_pairs(value: Poly, facts: Facts, sizes: frozenset[str], end: Quotie
 
 def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset()) -> Iterator[Poly]:
     """Yield upper bounds of a value that are easier to bound over all processors, sharper ones first."""
-    chords = above_remainders(value, facts)
+    chords = bound_by_chords(value, facts)
     if chords != value:
         yield chords
     if sizes:
@@ -60,9 +60,9 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
     bound = _fraction_upper_bound(value, facts)
     yield bound
     yield value
-    bound = _without_floors(bound, facts)
+    bound = _bound_floors_by_fractions(bound, facts)
     yield bound
-    subtracted = _subtracted_maxima(bound, facts)
+    subtracted = _find_subtracted_maxima(bound, facts)
     # A subtracted max(0, e) is at least 0, and at least e.
     for choice in product((False, True), repeat=min(len(subtracted), MAX_SUBTRACTED)):
         ends = {atom: atom.argument if taken else ZERO for atom, taken in zip(subtracted, choice, strict=False)}
@@ -71,12 +71,12 @@ def upper_bounds(value: Poly, facts: Facts, sizes: frozenset[str] = frozenset())
 
 def lower_bounds(value: Poly, facts: Facts) -> Iterator[Poly]:
     """Yield lower bounds of a value that are easier to bound over all processors."""
-    chords = -above_remainders(-value, facts)
+    chords = -bound_by_chords(-value, facts)
     if chords != value:
         yield chords
-    bound = between_floors(value, facts).lower
+    bound = bound_floor_differences(value, facts).lower
     yield bound
-    yield -_without_floors(-bound, facts)
+    yield -_bound_floors_by_fractions(-bound, facts)
 
 
 def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
@@ -86,38 +86,38 @@ def readable_upper_bound(value: Poly, facts: Facts) -> Poly:
     """
     if not _has_rounded_powers(value):
         return value
-    bound = _without_floors_and_powers(value, facts)
+    bound = _bound_floors_and_powers(value, facts)
     return value if _has_rounded_powers(bound) else bound
 
 
-def without_rounded_powers(value: Poly, facts: Facts) -> Poly:
+def bound_without_rounded_powers(value: Poly, facts: Facts) -> Poly:
     """Bound a value as `readable_upper_bound` does, also inside maxima, even if the bound is far off."""
     if not _has_rounded_powers(value):
         return value
-    bound = _without_powers_in_maxima(value.substitute(facts.rewrites), facts)
+    bound = _bound_powers_in_maxima(value.substitute(facts.rewrites), facts)
     return value if _has_rounded_powers(bound) else facts.restore(bound)
 
 
-def _without_powers_in_maxima(value: Poly, facts: Facts) -> Poly:
+def _bound_powers_in_maxima(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above without rounded powers: added max(0, e) by a bound of e, subtracted ones by 0."""
 
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not _has_rounded_powers(atom.argument):
             return None
-        return facts.positive_part(_without_powers_in_maxima(atom.argument, facts)) if upper else ZERO
+        return facts.positive_part(_bound_powers_in_maxima(atom.argument, facts)) if upper else ZERO
 
-    return _without_floors_and_powers(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts)
+    return _bound_floors_and_powers(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts)
 
 
-def _without_floors_and_powers(value: Poly, facts: Facts) -> Poly:
-    return facts.simplify(_without_powers(_without_floors(value, facts), facts))
+def _bound_floors_and_powers(value: Poly, facts: Facts) -> Poly:
+    return facts.simplify(_bound_powers(_bound_floors_by_fractions(value, facts), facts))
 
 
 def _has_rounded_powers(value: Poly) -> bool:
     return any(_rounded_power_argument(atom) is not None for atom in value.atoms_within())
 
 
-def _without_powers(value: Poly, facts: Facts) -> Poly:
+def _bound_powers(value: Poly, facts: Facts) -> Poly:
     for atom in sorted((power for power in value.atoms() if _rounded_power_argument(power) is not None), key=str):
         parts, inner = value.coefficients(atom), _rounded_power_argument(atom)
         if set(parts) <= {0, -1} and inner is not None and len(inner.terms) == 1 and facts.nonnegative(parts[-1]):
@@ -127,11 +127,11 @@ def _without_powers(value: Poly, facts: Facts) -> Poly:
             continue
         whole = facts.nonnegative(parts[1]) or facts.nonnegative(-parts[1])
         signed = (parts[1],) if whole else (Poly({m: c}) for m, c in parts[1].terms.items())
-        value = parts.get(0, ZERO) + sum((term * _power_bound(atom, term, facts) for term in signed), ZERO)
+        value = parts.get(0, ZERO) + sum((term * _bound_power(atom, term, facts) for term in signed), ZERO)
     return value
 
 
-def _power_bound(atom: Atom, factor: Poly, facts: Facts) -> Poly:
+def _bound_power(atom: Atom, factor: Poly, facts: Facts) -> Poly:
     """Bound 2^ceil(log2(e)) from above if its factor is nonnegative, else from below."""
     inner = _rounded_power_argument(atom)
     assert inner is not None
@@ -146,7 +146,7 @@ def _rounded_power_argument(atom: Atom) -> Poly | None:
     """Return the e of 2^ceil(log2(e)); None for other atoms."""
     if not isinstance(atom, a.Exponential) or atom.base != 2:
         return None
-    inner = a.single_atom(atom.exponent)
+    inner = a.find_single_atom(atom.exponent)
     return inner.argument if isinstance(inner, a.CeilLog2) else None
 
 
@@ -168,25 +168,25 @@ def _fraction_upper_bound(value: Poly, facts: Facts, sizes: frozenset[str] = fro
     def bound_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:
         if not upper:
             return None
-        most = between_floors(atom.argument, facts, sizes).upper
+        most = bound_floor_differences(atom.argument, facts, sizes).upper
         return most if is_nonnegative(most, facts) else facts.positive_part(most)
 
-    return between_floors(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
+    return bound_floor_differences(bound_atoms(value, facts, a.PositivePart, bound_maximum), facts, sizes).upper
 
 
-def _without_floors(value: Poly, facts: Facts) -> Poly:
+def _bound_floors_by_fractions(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above, with fractions in place of floors whose modulus is a single term."""
 
     def as_fraction(atom: a.Floor, upper: bool) -> Poly | None:
         if len(atom.modulus.terms) != 1:
             return None
-        slack = ZERO if upper else _max_rest(atom.argument, atom.modulus, facts)
+        slack = ZERO if upper else _max_remainder(atom.argument, atom.modulus, facts)
         return (atom.argument - slack) * atom.modulus**-1
 
     return facts.simplify(bound_atoms(value, facts, a.Floor, as_fraction))
 
 
-def _subtracted_maxima(value: Poly, facts: Facts) -> list[a.PositivePart]:
+def _find_subtracted_maxima(value: Poly, facts: Facts) -> list[a.PositivePart]:
     result = []
     for atom in sorted(value.atoms(), key=str):
         if isinstance(atom, a.PositivePart):
@@ -202,7 +202,7 @@ def _find_opposite_floors(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, 
     for plus in floors:
         parts = value.coefficients(plus)
         factor = parts.get(1, ZERO)
-        if set(parts) - {0, 1} or not _is_count(factor, facts):
+        if set(parts) - {0, 1} or not _is_nonnegative_factor(factor, facts):
             continue
         for minus in floors:
             if minus.modulus == plus.modulus and value.coefficients(minus).get(1) == -factor and factor:
@@ -210,30 +210,38 @@ def _find_opposite_floors(value: Poly, facts: Facts) -> tuple[a.Floor, a.Floor, 
     return None
 
 
-def _is_count(value: Poly, facts: Facts) -> bool:
+def _is_nonnegative_factor(value: Poly, facts: Facts) -> bool:
     """Test whether a factor is proved nonnegative, by bounds of differences of floors in it if needed."""
     if facts.nonnegative(value):
         return True
     floors = any(isinstance(atom, a.Floor) for atom in value.atoms())
-    return floors and is_nonnegative(between_floors(value, facts, value.names).lower, facts)
+    return floors and is_nonnegative(bound_floor_differences(value, facts, value.names).lower, facts)
 
 
 def _floor_or_fraction(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
     quotient = a.floor_div(value, modulus)
-    return (value - _max_rest(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
+    return (
+        (value - _max_remainder(value, modulus, facts)) * modulus**-1
+        if _needs_fraction(quotient, modulus, sizes)
+        else quotient
+    )
 
 
 def _ceiling_or_fraction(value: Poly, modulus: Poly, facts: Facts, sizes: frozenset[str]) -> Poly:
     quotient = fold_ceilings(-a.floor_div(-value, modulus))
-    return (value + _max_rest(value, modulus, facts)) * modulus**-1 if _is_rough(quotient, modulus, sizes) else quotient
+    return (
+        (value + _max_remainder(value, modulus, facts)) * modulus**-1
+        if _needs_fraction(quotient, modulus, sizes)
+        else quotient
+    )
 
 
-def _max_rest(value: Poly, modulus: Poly, facts: Facts) -> Poly:
+def _max_remainder(value: Poly, modulus: Poly, facts: Facts) -> Poly:
     """Return an upper bound of the remainder e - m*floor(e/m): m - 1 for integers, else m."""
     return modulus - 1 if facts.integral(value) and facts.integral(modulus) else modulus
 
 
-def _is_rough(quotient: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
+def _needs_fraction(quotient: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
     """Test whether a quotient is to be bounded by a fraction: it has floors, and depends on names not in `sizes`."""
     rounded = any(isinstance(atom, a.Floor) for atom in quotient.atoms())
     fixed = quotient.names <= sizes and not any(isinstance(atom, a.Exponential) for atom in quotient.atoms_within())
@@ -242,17 +250,17 @@ def _is_rough(quotient: Poly, modulus: Poly, sizes: frozenset[str]) -> bool:
 
 def is_nonnegative(value: Poly, facts: Facts) -> bool:
     """Test whether a value is proved nonnegative; it may have fractions of sizes such as 1 - 1/p as terms."""
-    return facts.nonnegative(facts.multiplied_out(value))
+    return facts.nonnegative(facts.clear_denominators(value))
 
 
 def is_positive(value: Poly, facts: Facts) -> bool:
     """Test whether a value is proved positive; it may have fractions of sizes: (w - p + 1)/p is positive if w >= p."""
-    whole = facts.multiplied_out(value)
+    whole = facts.clear_denominators(value)
     common = lcm(*(int(coefficient.q) for coefficient in whole.terms.values()))
     return facts.positive(whole.scaled(common))
 
 
-def at_least_values(value: Poly, facts: Facts) -> Poly:
+def reduce_size_maxima(value: Poly, facts: Facts) -> Poly:
     """Rewrite a value in fewer terms: for a size x >= c, q = max(0, x - c - 1) equals x - c - 1 + [x = c].
 
     As x*[x = c] is c*[x = c], and [x = c] is idempotent, q remains only to the first power and without the factor x.
@@ -260,13 +268,13 @@ def at_least_values(value: Poly, facts: Facts) -> Poly:
     for atom in sorted(value.atoms(), key=str):
         if not isinstance(atom, a.PositivePart):
             continue
-        least, size = _least_value(atom, facts)
+        least, size = _split_size_maximum(atom, facts)
         if size is not None:
             value = _reduce_maximum(value, atom, size, least)
     return value
 
 
-def _least_value(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
+def _split_size_maximum(atom: a.PositivePart, facts: Facts) -> tuple[Poly, Symbol | None]:
     """Return c and x if an atom is max(0, x - c - 1) for a size x >= c; else 0 and None."""
     symbols = [part for part in atom.argument.atoms() if isinstance(part, Symbol)]
     if len(symbols) != 1:
@@ -315,7 +323,7 @@ def bound_atoms(value: Poly, facts: Facts, kind: type[Kind], bound: Callable[[Ki
     return value.map_atoms(bound_of_atom)
 
 
-def above_remainders(value: Poly, facts: Facts) -> Poly:
+def bound_by_chords(value: Poly, facts: Facts) -> Poly:
     """Bound a value from above, with chords in place of maxima of remainders."""
 
     def chord_of_maximum(atom: a.PositivePart, upper: bool) -> Poly | None:

@@ -11,25 +11,25 @@ from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.communication.floors import fold_ceilings, is_nonnegative, upper_bounds
 from archline.analysis.communication.place import Position, position_in_callee, position_in_split
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
-from archline.analysis.metrics.data import amount_at_sizes, closed_amount
+from archline.analysis.metrics.data import amount_at_sizes, express_in_sizes
 from archline.ir.amounts import (
-    NOTHING,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    add,
-    amount_up_to,
+    add_amounts,
+    bound_either_amount,
     choose_by_indicator,
-    either_amount,
     exact_amount,
     maximum_amount,
+    widen_to_zero,
 )
 from archline.ir.declarations import declared_scope
-from archline.ir.places import shape_of
+from archline.ir.places import read_array_type
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, iterate_callees
+from archline.language.call_graph import find_recursive_component, iterate_callees
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
 from archline.records import memoised, record, replace
@@ -60,12 +60,12 @@ ProgramPoint = tuple[Position, Excess]
 class Peak:
     """The maximum of the words held so far: that of `candidates`; none is proved to be at most another candidate."""
 
-    candidates: tuple[Amount, ...] = (NOTHING,)
+    candidates: tuple[Amount, ...] = (ZERO_AMOUNT,)
 
     def raised(self, amount: Amount, facts: Facts) -> Peak:
         """Return the peak with an amount as a further candidate."""
         peak = self
-        for alternative in _maximum_options(amount):
+        for alternative in _split_maximum(amount):
             if not any(_is_at_most(alternative, candidate, facts) for candidate in peak.candidates):
                 rest = (candidate for candidate in peak.candidates if not _is_at_most(candidate, alternative, facts))
                 peak = Peak((*rest, alternative))
@@ -102,7 +102,7 @@ def _is_at_most(amount: Amount, limit: Amount, facts: Facts) -> bool:
     return facts.nonnegative(limit.lower - amount.lower) and facts.nonnegative(limit.upper - amount.upper)
 
 
-def _maximum_options(amount: Amount) -> tuple[Amount, ...]:
+def _split_maximum(amount: Amount) -> tuple[Amount, ...]:
     """Split an amount that is a maximum into its operands; any other amount is returned alone."""
     if isinstance(amount, UnknownAmount) or not amount.exact:
         return (amount,)
@@ -117,7 +117,7 @@ def _is_never_negative(value: Poly, facts: Facts) -> bool:
     return is_nonnegative(facts.restore(value).substitute(values), facts)
 
 
-def _with_empty_loops(nonempty: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
+def _bound_peak_of_loop(nonempty: KnownAmount, most: KnownAmount, excess: Excess, outside: Facts) -> KnownAmount:
     """Return the peak of a loop: the formula `nonempty` of loops with iterations, if that does not raise earlier peaks.
 
     `outside` are the facts of a loop without iterations: there an earlier peak, by its excess, has to be at least as
@@ -143,14 +143,14 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
 
     def algorithm(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the peak of an algorithm, its local parameters included."""
-        return add(self.parameters(algorithm, place), self.body(algorithm, place))
+        return add_amounts(self.parameters(algorithm, place), self.body(algorithm, place))
 
     def parameters(self, algorithm: s.Algorithm, place: Position) -> Amount:
         """Return the words of an algorithm's local parameters."""
-        words: Amount = NOTHING
+        words: Amount = ZERO_AMOUNT
         for parameter in algorithm.parameters:
             if parameter.local:
-                words = add(words, self._array_words(parameter.type, parameter, place))
+                words = add_amounts(words, self._array_words(parameter.type, parameter, place))
         return words
 
     def body(self, algorithm: s.Algorithm, place: Position) -> Amount:
@@ -158,9 +158,9 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return self._block_words(algorithm.body, place)
 
     def _array_words(self, type_: s.Type, at: s.Node, place: Position) -> Amount:
-        shape, _ = shape_of(type_)
+        shape, _ = read_array_type(type_)
         if shape is None:
-            return NOTHING
+            return ZERO_AMOUNT
         try:
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
@@ -168,7 +168,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return place.bounded(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
 
     def _block_words(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
-        total: Amount = NOTHING
+        total: Amount = ZERO_AMOUNT
         peak = Peak()
         for statement in body:
             facts = place.facts
@@ -176,18 +176,20 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             if self._calls_recursion(statement):
                 # The peak during the call includes the words held before, which closed forms of recursion do not show.
                 peak = peak.without(total)
-            peak = peak.raised(add(total, during), facts)
+            peak = peak.raised(add_amounts(total, during), facts)
             if isinstance(statement, s.Local):
-                total = add(total, self._array_words(statement.type, statement, place))
+                total = add_amounts(total, self._array_words(statement.type, statement, place))
                 peak = peak.raised(total, facts)
             place = place.behind(statement)
         return peak.amount(place.facts)
 
     def _calls_recursion(self, statement: s.Stmt) -> bool:
-        return any(find_component(self._module, callee) for callee in iterate_callees(self._module, statement))
+        return any(
+            find_recursive_component(self._module, callee) for callee in iterate_callees(self._module, statement)
+        )
 
     def while_loop(self, loop: s.While, at: ProgramPoint) -> Amount:
-        return amount_up_to(self._block_words(loop.body, at[0]))
+        return widen_to_zero(self._block_words(loop.body, at[0]))
 
     def split(self, split: s.Split, at: ProgramPoint) -> Amount:
         try:
@@ -206,16 +208,16 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         return self._call_words(statement, at[0], ())
 
     def _call_words(self, statement: s.Stmt, place: Position, along: tuple[s.Name, ...]) -> Amount:
-        most: Amount = NOTHING
+        most: Amount = ZERO_AMOUNT
         for node in s.nodes(statement):
             target = self._module.targets.get(node) if isinstance(node, s.Call) else None
             if isinstance(node, s.Call) and isinstance(target, s.Algorithm):
                 words = self._callee_words(node, target, along, place)
-                most = words if most is NOTHING else maximum_amount(most, words, place.facts)
+                most = words if most is ZERO_AMOUNT else maximum_amount(most, words, place.facts)
         return most
 
     def _callee_words(self, call: s.Call, callee: s.Algorithm, along: tuple[s.Name, ...], place: Position) -> Amount:
-        recursive = bool(find_component(self._module, callee))
+        recursive = bool(find_recursive_component(self._module, callee))
         if callee.grid:
             try:
                 inside = position_in_callee(self._module, call, callee, along, place)
@@ -223,7 +225,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
                 return UnknownAmount(problem.reason, call.span)
             if recursive:
                 return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-            key = "memory", callee, self._level, inside.following
+            key = "memory", callee, self._level, inside.cost_key
             if key not in self._recursions.followed:
                 self._recursions.followed[key] = self.body(callee, inside)
             return self._recursions.followed[key]  # type: ignore[no-any-return]
@@ -237,21 +239,23 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
     def kernel(self, algorithm: s.Algorithm) -> Amount:
         """Return the peak of an algorithm on one processor without its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
-        return closed_amount(self._block_words(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm)
+        return express_in_sizes(
+            self._block_words(algorithm.body, Position.of(scope, algorithm)), scope.facts, algorithm
+        )
 
     def loop(self, loop: s.Loop, at: ProgramPoint) -> Amount:
         place, excess = at
         try:
             iterations = iteration_range(loop, place)
         except NotStaticError:
-            return amount_up_to(self._block_words(loop.body, place.without_value(loop.variable)))
+            return widen_to_zero(self._block_words(loop.body, place.without_value(loop.variable)))
         inside = place.with_facts(iterations.inside).with_value(loop.variable, iterations.value)
         body = self._block_words(loop.body, inside)
-        nonempty = iterations.largest_of_some(body)
+        nonempty = iterations.maximum_if_nonempty(body)
         most = _max_over_iterations(body, iterations)
         if isinstance(nonempty, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
-            most = _with_empty_loops(nonempty, most, excess, outside)
+            most = _bound_peak_of_loop(nonempty, most, excess, outside)
         return place.bounded(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
@@ -259,18 +263,18 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         if first.condition is None:
             return self._block_words(first.body, place, excess)
         facts = place.facts
-        held = place.indicator_of(first.condition)
+        held = place.bound_indicator(first.condition)
         held = held if self._level is None else self._level.decided(first, held, place)
         indicator = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if indicator == ZERO:
-            return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
+            return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else ZERO_AMOUNT
         arm = self._block_words(first.body, place.knowing(first.condition), excess)
         if indicator == ONE:
             return arm
-        otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else NOTHING
+        otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else ZERO_AMOUNT
         if indicator is not None and not (place.ranged and not indicator.names <= place.fixed):
             return choose_by_indicator(indicator, arm, otherwise)
         # The peak over all iterations or processors is at most the maximum over both branches.
-        either = either_amount(arm, otherwise, facts)
+        either = bound_either_amount(arm, otherwise, facts)
         return KnownAmount(ZERO, either.upper) if place.ranged and isinstance(either, KnownAmount) else either

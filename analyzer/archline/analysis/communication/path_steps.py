@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 
 from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
-from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount
+from archline.ir.amounts import UNIT_AMOUNT, ZERO_AMOUNT, Amount, KnownAmount
 from archline.records import record, replace
 
 
@@ -32,7 +32,7 @@ class PathStep:
     span: Span
     once: Mapping[str, Amount]
     amounts: Mapping[str, Amount]
-    times: Amount = UNIT
+    times: Amount = UNIT_AMOUNT
     callee: str = ""
     inside: tuple[PathStep, ...] = ()
     branch: InBranch | None = None
@@ -44,7 +44,7 @@ class PathStep:
 
     def upper(self, metric: str) -> Poly:
         """Return the upper bound of the contribution to a known metric."""
-        return _known_upper(self.amounts.get(metric, NOTHING))
+        return _known_upper(self.amounts.get(metric, ZERO_AMOUNT))
 
     def mapped(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the number of executions and the total contribution."""
@@ -62,23 +62,23 @@ class PathStep:
         """Return the step inside a branch whose condition is `text`; `function` multiplies amounts by its indicator."""
         return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
-    def with_once(self, function: Callable[[Amount], Amount]) -> PathStep:
+    def map_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the cost of one execution."""
-        inside = tuple(child.with_once(function) for child in self.inside)
+        inside = tuple(child.map_once(function) for child in self.inside)
         return replace(self, once=_map_amounts(self.once, function), inside=inside)
 
 
-def step_of(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
+def make_step(span: Span, amounts: Mapping[str, Amount]) -> tuple[PathStep, ...]:
     """Make the step of a statement; empty if it costs nothing."""
-    contributions = {name: amount for name, amount in amounts.items() if amount != NOTHING}
+    contributions = {name: amount for name, amount in amounts.items() if amount != ZERO_AMOUNT}
     return (PathStep(span, contributions, contributions),) if contributions else ()
 
 
-def call_of(
+def make_call_step(
     span: Span, callee: str, amounts: Mapping[str, Amount], inside: tuple[PathStep, ...]
 ) -> tuple[PathStep, ...]:
     """Make the step of a call, with the steps of the callee inside; empty if it costs nothing."""
-    return tuple(replace(step, callee=callee, inside=inside) for step in step_of(span, amounts))
+    return tuple(replace(step, callee=callee, inside=inside) for step in make_step(span, amounts))
 
 
 def _map_amounts(amounts: Mapping[str, Amount], function: Callable[[Amount], Amount]) -> Mapping[str, Amount]:

@@ -14,20 +14,20 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.relax import bounded_sum
+from archline.algebra.relax import bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.communication.floors import upper_bounds
 from archline.analysis.cost import Cost
 from archline.expr.tree import Span
-from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.conditions import (
-    assuming_facts,
+    add_fact,
+    assume_facts,
+    bound_indicator,
     condition_indicator,
-    indicator_bounds,
     is_summable,
     negate_condition,
     scope_after,
-    with_fact,
 )
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange
@@ -39,12 +39,12 @@ from archline.records import field, record, replace
 
 Guard = tuple[s.Fact, Scope]
 """A condition with the scope of its names."""
-MAX_PRODUCTS = 4_000
+MAX_IMPOSSIBILITY_PRODUCTS = 4_000
 """The maximum effort for a proof that a condition holds on no processor."""
 
 
 @record(eq=False)
-class Average:
+class ReachingProcessors:
     """The processors that reach a statement, which are all processors that satisfy the conditions `needs`.
 
     All conditions `given` hold on them, but are not facts of a sum over all processors.
@@ -53,18 +53,18 @@ class Average:
     needs: tuple[Guard, ...] = ()
     given: tuple[Guard, ...] = ()
 
-    def under(self, condition: s.Fact, scope: Scope) -> Average:
+    def under(self, condition: s.Fact, scope: Scope) -> ReachingProcessors:
         """Return the processors among these that satisfy a condition."""
-        return Average((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
+        return ReachingProcessors((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
 
-    def knowing(self, fact: s.Fact, scope: Scope) -> Average:
+    def knowing(self, fact: s.Fact, scope: Scope) -> ReachingProcessors:
         """Add a condition that all these processors are known to satisfy."""
         return replace(self, given=(*self.given, (fact, scope)))
 
     def inside(self, facts: Facts) -> Facts:
         """Extend facts by the conditions that hold on these processors."""
         for fact, scope in self.given:
-            facts = with_fact(facts, fact, scope)
+            facts = add_fact(facts, fact, scope)
         return facts
 
     def only(self, name: str) -> Poly | None:
@@ -89,7 +89,7 @@ class Average:
             for part in _iterate_conjuncts(condition, scope)
         }
         # a and (a or b) -> a
-        weights = [_condition_indicator(*part) for part in parts.values() if not _is_implied(*part, parts.keys())]
+        weights = [_condition_indicator(*part) for part in parts.values() if not _is_implied_or(*part, parts.keys())]
         return ZERO if None in weights else prod((weight for weight in weights if weight is not None), start=ONE)
 
 
@@ -111,12 +111,12 @@ def _iterate_conjuncts(condition: s.Fact, scope: Scope) -> Iterator[Guard]:
             yield condition, scope
 
 
-def _is_implied(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
+def _is_implied_or(condition: s.Fact, scope: Scope, known: KeysView[object]) -> bool:
     """Test whether a condition is an `or` with a side that is implied by `known`, a set of condition keys."""
     match condition:
         case s.Binary(op="or", left=left, right=right):
             return any(
-                _is_implied(side, scope, known)
+                _is_implied_or(side, scope, known)
                 or {_condition_key(*part) for part in _iterate_conjuncts(side, scope)} <= known
                 for side in (left, right)
             )
@@ -128,12 +128,12 @@ def _condition_key(condition: s.Fact, scope: Scope) -> object:
     return format_fact(condition), tuple((name, scope.values.get(name)) for name in sorted(s.names(condition)))
 
 
-def sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None:
+def bound_sum_below(value: Poly, name: str, extent: Poly, facts: Facts) -> Poly | None:
     """Bound the sum of a value over a coordinate, from 0 to `extent` - 1, from below; None if no bound is found."""
     try:
         return sum_over(value, name, ZERO, extent, facts)
     except UnresolvedError:
-        bound = bounded_sum(value, name, ZERO, extent, facts, False)
+        bound = bound_sum(value, name, ZERO, extent, facts, False)
         return None if bound is None or name in bound.names else bound
 
 
@@ -165,7 +165,7 @@ class Position(Scope):
     ranged: tuple[tuple[str, Poly], ...] = ()
     groups: frozenset[str] = frozenset()
     origins: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    average: Average | None = None
+    average: ReachingProcessors | None = None
     counts_guards: bool = True
 
     @classmethod
@@ -185,36 +185,36 @@ class Position(Scope):
         return () if self.algorithm is None else self.module.signatures[self.algorithm].size_names
 
     @property
-    def following(self) -> object:
+    def cost_key(self) -> object:
         """A key of all inputs that the costs of an algorithm that starts here depend on."""
         inputs = frozenset(self.values.items()), tuple(self.axes.items()), self.ranged, self.facts, self.element
         return inputs, self.groups, self.average, self.counts_guards
 
-    def indicator_of(self, condition: s.Expr) -> KnownAmount:
+    def bound_indicator(self, condition: s.Expr) -> KnownAmount:
         """Bound the indicator of a condition; from 0 to 1 if it is not counted."""
-        return indicator_bounds(condition, self, lambda taken: self.counts_guards and is_summable(taken, self))
+        return bound_indicator(condition, self, lambda taken: self.counts_guards and is_summable(taken, self))
 
     def knowing(self, fact: s.Fact) -> Position:
         """Return the position on processors that satisfy a condition."""
         if self.average is not None and not self.decides(fact):
             return replace(self, average=self.average.under(fact, self))
-        return assuming_facts(self, fact)
+        return assume_facts(self, fact)
 
     def decides(self, fact: s.Fact) -> bool:
         """Test whether a condition has an exact indicator that is the same on all processors."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
-        outcome = indicator_bounds(fact, self, lambda taken: is_summable(taken, self))
+        outcome = bound_indicator(fact, self, lambda taken: is_summable(taken, self))
         return outcome.exact and not self.moves(outcome.lower)
 
-    def knowing_where(self, fact: s.Fact) -> Position:
+    def assuming_callee_fact(self, fact: s.Fact) -> Position:
         """Return the position in a callee whose `where` states a fact, which all processors that reach it satisfy."""
         if self.average is not None and self.average.given:
             return replace(self, average=self.average.knowing(fact, self))
-        return assuming_facts(self, fact)
+        return assume_facts(self, fact)
 
     @property
-    def there(self) -> Position:
+    def with_conditions_as_facts(self) -> Position:
         """The position with the conditions of an average as facts, which are not valid in sums over all processors."""
         facts = self.facts
         return self if self.average is None else self.with_facts(self.average.inside(facts))
@@ -290,32 +290,32 @@ class Position(Scope):
         `what` names the amount in the reason.
         """
         if self.average is not None:
-            return self._mean_amount(amount, self.average.weight)
+            return self._bound_mean(amount, self.average.weight)
         bound = self.most(amount, span)
         if isinstance(bound, KnownAmount) and self.moves(bound.upper):
             return UnknownAmount(f"no bound on {what} holds for all processors", span)
         return bound
 
-    def possibility_anywhere(self, taken: Poly, span: Span) -> Poly:
+    def bound_indicator_anywhere(self, taken: Poly, span: Span) -> Poly:
         """Bound an indicator from above over all processors: by 1, or by less if that is proved with little effort."""
         most = None
-        with suppress(OutOfBudgetError), limit_effort(MAX_PRODUCTS):
+        with suppress(OutOfBudgetError), limit_effort(MAX_IMPOSSIBILITY_PRODUCTS):
             most = self.largest(taken, span)
         return most if most is not None and self.facts.nonnegative(1 - most) else ONE
 
-    def _mean_amount(self, amount: Amount, weight: Poly) -> Amount:
+    def _bound_mean(self, amount: Amount, weight: Poly) -> Amount:
         if isinstance(amount, UnknownAmount):
-            return NOTHING
+            return ZERO_AMOUNT
         value, facts = amount.lower * weight, self.facts
         moving = [(name, extent) for name, extent in reversed(self.ranged) if name in value.names]
         origins = [self._origin_of(name) for name, _ in moving]
         if any(first[: len(second)] == second[: len(first)] for first, second in combinations(origins, 2)):
             # A coordinate and a rotation of it do not have all pairs of values.
-            return NOTHING
+            return ZERO_AMOUNT
         for name, extent in moving:
-            total = sum_below(value, name, extent, facts)
+            total = bound_sum_below(value, name, extent, facts)
             if total is None or len(extent.terms) != 1:
-                return NOTHING
+                return ZERO_AMOUNT
             value = total * extent**-1
         return exact_amount(facts.simplify(value))
 
@@ -384,9 +384,11 @@ def position_in_callee(
     values |= {name: axis.coordinate for name, axis in axes.items()}
     values |= {name: place.values[name] for name in ("K", "L", "Z") if name in place.values and name not in values}
     named = replace(place, values=values, below={}, segments={}, settled=frozenset())
-    start = replace(named, element=_element_kind(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee)
+    start = replace(
+        named, element=_find_element_kind(call, callee, place), axes=axes, groups=frozenset(), algorithm=callee
+    )
     for fact in callee.where:
-        start = start.knowing_where(fact)
+        start = start.assuming_callee_fact(fact)
     return start
 
 
@@ -420,7 +422,7 @@ def position_in_split(split: s.Split, place: Position) -> Position:
     return replace(inside, axes=axes, ranged=ranged, groups=place.groups | {split.group}, origins=origins)
 
 
-def _element_kind(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
+def _find_element_kind(call: s.Call, callee: s.Algorithm, scope: Scope) -> Kind:
     for parameter, argument in zip(callee.parameters, call.arguments, strict=True):
         if isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any":
             type_ = scope.module.types[argument]
@@ -453,10 +455,10 @@ def _shift_coordinate(value: Poly, name: str, extent: Poly) -> Poly:
     return value
 
 
-def shared_names(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
+def list_shared_arrays(module: Module, algorithm: s.Algorithm) -> frozenset[str]:
     """List the names of the array parameters of an algorithm that are not local, and of their views."""
     names = {parameter.name for parameter in algorithm.parameters if not parameter.local}
-    for let in s.find(algorithm.body, s.Let):
+    for let in s.find_nodes(algorithm.body, s.Let):
         if module.is_view(let.value) and _base_array(let.value) in names:
             names.add(let.name)
     return frozenset(names)
@@ -472,19 +474,19 @@ def _base_array(expr: s.Expr) -> str:
             return ""
 
 
-def free_statements(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
+def find_free_statements(module: Module, algorithm: s.Algorithm) -> Iterator[s.Stmt]:
     """Yield the statements that distribute data, which cost nothing, and the loops that contain no others."""
-    shared = shared_names(module, algorithm)
-    for local in s.find(algorithm.body, s.Local):
+    shared = list_shared_arrays(module, algorithm)
+    for local in s.find_nodes(algorithm.body, s.Local):
         if local.value is not None and module.is_view(local.value) and _base_array(local.value) in shared:
             yield local
-    for loop in s.find(algorithm.body, s.Loop):
-        kinds = {type(statement) for statement in s.find(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
+    for loop in s.find_nodes(algorithm.body, s.Loop):
+        kinds = {type(statement) for statement in s.find_nodes(loop.body, s.Simple, s.Loop, s.While, s.If, s.Split)}
         if s.Transfer in kinds and kinds <= {s.Transfer, s.Let, s.Pass, s.Loop}:
             yield loop
 
 
-def grid_extents(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
+def processor_counts(module: Module, algorithm: s.Algorithm) -> dict[str, Cost]:
     """Return the numbers of processors `P` and of `nodes`, the product of axes not within a node, as exact costs."""
     scope = declared_scope(module, algorithm)
     nodes = [axis for axis in algorithm.grid if axis.within is None]

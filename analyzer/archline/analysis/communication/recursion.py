@@ -18,7 +18,7 @@ from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.expand import expand_logarithms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
-from archline.analysis.communication.floors import between_floors, is_nonnegative
+from archline.analysis.communication.floors import bound_floor_differences, is_nonnegative
 from archline.analysis.communication.place import GridAxis, Position, position_at_start
 from archline.analysis.cost import Cost
 from archline.analysis.metrics.derivation import Derivation
@@ -33,16 +33,16 @@ from archline.analysis.metrics.operations import STANDARD
 from archline.analysis.metrics.statements import Outcome
 from archline.analysis.metrics.tally import FREE, Tally, choose_tally
 from archline.expr.intervals import EvaluationError, Interval, Point
-from archline.expr.tree import defined_sizes
-from archline.ir.amounts import NOTHING, UNIT, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.expr.tree import iterate_defined_sizes
+from archline.ir.amounts import UNIT_AMOUNT, ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope
 from archline.ir.ranges import IterationRange, static_range
 from archline.ir.scope import Scope, known_value, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.model import Module
 from archline.records import memoised, record, replace
-from archline.recurrences.closed.levels import BoundingForms, closed_form
+from archline.recurrences.closed.levels import BoundingForms, bound_by_levels
 from archline.recurrences.evaluate import ValueTable
 from archline.recurrences.exact.base_cases import always_terminates
 from archline.recurrences.model import IntegerRecurrence, SizeFunction
@@ -99,7 +99,7 @@ def _simplify_range_end(range_: IterationRange, loop: s.Loop, scope: Scope) -> I
     if loop.down or loop.step is not None:
         return range_
     end = scope.facts.simplify(static_value(loop.hi, scope))
-    if end != range_.hi and is_nonnegative(between_floors(end - range_.lo, scope.facts).lower, scope.facts):
+    if end != range_.hi and is_nonnegative(bound_floor_differences(end - range_.lo, scope.facts).lower, scope.facts):
         return replace(range_, hi=end, _done={})
     return range_
 
@@ -143,7 +143,7 @@ class RecursionLevel:
             return holding
         for decision in self.way.decisions:
             if decision.branch is branch:
-                return UNIT if decision.taken else NOTHING
+                return UNIT_AMOUNT if decision.taken else ZERO_AMOUNT
         assert branch.condition is not None
         raise UndecidedError(branch, indicator, branch.condition, place)
 
@@ -184,11 +184,11 @@ class GridRecursions:
             return dict.fromkeys(
                 metrics, UnknownAmount("the sizes of a recursive call differ between processors", at.span)
             )
-        corner = None if inside.ranged or not callee.grid else _corner_of(callee, inside)
+        corner = None if inside.ranged or not callee.grid else _find_corner(callee, inside)
         if level is not None and level.algorithm is callee:
             arguments = tuple(values[name] for name in self._parameter_names(callee))
-            return {metric: _apply_function(metric, corner, arguments) for metric in metrics}
-        if len(find_component(self._module, callee)) > 1:
+            return {metric: _unknown_call_amount(metric, corner, arguments) for metric in metrics}
+        if len(find_recursive_component(self._module, callee)) > 1:
             reason = UnknownAmount("the costs of mutual recursion on a grid are not derived", at.span)
             return dict.fromkeys(metrics, reason)
         return {metric: self._bound_at_call(callee, metric, corner, values, at) for metric in metrics}
@@ -218,7 +218,7 @@ class GridRecursions:
         """Return the names of the declared costs in a call; none within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
-        cases = self.cases(callee, None) if len(find_component(self._module, callee)) == 1 else ()
+        cases = self.cases(callee, None) if len(find_recursive_component(self._module, callee)) == 1 else ()
         return (
             frozenset()
             if isinstance(cases, UnknownAmount)
@@ -282,7 +282,7 @@ class GridRecursions:
         """Map the sizes that `where` defines by other ones, as in s == n*m/P, to their definitions."""
         scope = declared_scope(self._module, algorithm)
         result: dict[str, Poly] = {}
-        for name, expr in defined_sizes(algorithm.where):
+        for name, expr in iterate_defined_sizes(algorithm.where):
             if name not in scope.values or name in result:
                 continue
             form = known_value(expr, scope)
@@ -313,7 +313,7 @@ class GridRecursions:
     @memoised
     def _closed_form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> BoundingForms | UnknownAmount:
         function = self.function(algorithm, metric, corner)
-        return function if isinstance(function, UnknownAmount) else closed_form(function)
+        return function if isinstance(function, UnknownAmount) else bound_by_levels(function)
 
     # Results
     def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
@@ -343,10 +343,10 @@ class GridRecursions:
         )
 
 
-def _apply_function(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
+def _unknown_call_amount(metric: str, corner: Corner, arguments: tuple[Poly, ...]) -> Amount:
     if corner == ():
-        return KnownAmount(ZERO, Poly.of_atom(a.Applied(_function_name(metric, None), arguments)))
-    return exact_amount(Poly.of_atom(a.Applied(_function_name(metric, corner), arguments)))
+        return KnownAmount(ZERO, Poly.of_atom(a.AppliedFunction(_function_name(metric, None), arguments)))
+    return exact_amount(Poly.of_atom(a.AppliedFunction(_function_name(metric, corner), arguments)))
 
 
 def _eliminate_defined_sizes(value: Poly, names: Sequence[str], defined: Mapping[str, Poly]) -> Poly:
@@ -355,11 +355,11 @@ def _eliminate_defined_sizes(value: Poly, names: Sequence[str], defined: Mapping
         return value
 
     def rewrite_call(atom: Atom) -> Poly | None:
-        if not isinstance(atom, a.Applied):
+        if not isinstance(atom, a.AppliedFunction):
             return None
         named = zip(names, atom.arguments, strict=True)
         arguments = tuple(argument.substitute(defined) for name, argument in named if name not in defined)
-        return Poly.of_atom(a.Applied(atom.function, arguments))
+        return Poly.of_atom(a.AppliedFunction(atom.function, arguments))
 
     return value.map_within(rewrite_call).substitute(defined)
 
@@ -368,13 +368,13 @@ def _function_name(metric: str, corner: Corner) -> str:
     return metric if corner is None else f"{metric} of {', '.join(corner)}"
 
 
-def _corner_of(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
+def _find_corner(callee: s.Algorithm, inside: Position) -> tuple[str, ...]:
     """Return the corner that a processor is at; empty if it is at none."""
-    ends = [_axis_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
+    ends = [_find_axis_end(inside.axes[axis.name], inside.facts) for axis in callee.grid]
     return () if None in ends else tuple(end for end in ends if end is not None)
 
 
-def _axis_end(axis: GridAxis, facts: Facts) -> str | None:
+def _find_axis_end(axis: GridAxis, facts: Facts) -> str | None:
     if not facts.simplify(axis.coordinate):
         return "first"
     return "last" if not facts.simplify(axis.extent - axis.coordinate - 1) else None

@@ -9,19 +9,19 @@ from archline.algebra import atoms as a
 from archline.algebra.factors import divide_terms
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.analysis.communication.floors import between_floors, fold_ceilings, is_positive, lower_bounds
+from archline.analysis.communication.floors import bound_floor_differences, fold_ceilings, is_positive, lower_bounds
 from archline.analysis.communication.place import GridAxis, Position
 from archline.ir.amounts import (
-    NOTHING,
-    UNIT,
+    UNIT_AMOUNT,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    amount_up_to,
     exact_amount,
-    map_known,
+    map_bounds,
     maximum_amount,
     scale_amount,
+    widen_to_zero,
 )
 from archline.ir.scope import NotStaticError, known_value, static_value
 from archline.language import syntax as s
@@ -29,11 +29,11 @@ from archline.language.model import Module
 from archline.records import record
 
 METRICS = ("words", "messages", "node_words", "node_messages")
-Share = Mapping[str, Amount]
+AmountByMetric = Mapping[str, Amount]
 
 
 @record(slots=True)
-class _Side:
+class _ExchangeSide:
     """One direction of an exchange, to or from a partner: its clause (partner and condition) and its buffer."""
 
     clause: s.Clause
@@ -43,7 +43,7 @@ class _Side:
     @property
     def inside(self) -> Position:
         """The position on processors where the condition holds, with the condition as a fact."""
-        return self.where.there
+        return self.where.with_conditions_as_facts
 
     @property
     def where(self) -> Position:
@@ -51,20 +51,25 @@ class _Side:
         return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
 
 
-def exchange_share(module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None) -> Share:
+def count_exchange(
+    module: Module, exchange: s.Communicate, place: Position, longest: Poly | None = None
+) -> AmountByMetric:
     """Count the words and messages of an exchange, between nodes and within a node: the larger of sent and received.
 
     w words are one message, or ceil(w/K) messages if K is the length of the `longest` one.
     """
     clauses = {clause.keyword: clause for clause in exchange.clauses}
-    sides = [_Side(clauses["to"], exchange.sent, place), _Side(clauses["from"], exchange.received, place)]
-    shares = [_side_share(module, side, longest) for side in sides]
+    sides = [
+        _ExchangeSide(clauses["to"], exchange.sent, place),
+        _ExchangeSide(clauses["from"], exchange.received, place),
+    ]
+    shares = [_count_side(module, side, longest) for side in sides]
     return {name: _larger_amount(shares[0][name], shares[1][name], place) for name in shares[0]}
 
 
 def sends_everywhere(module: Module, exchange: s.Communicate, place: Position) -> bool:
     """Test whether each processor of an exchange without conditions is known to send something."""
-    return _count_messages(_buffer_words(module, exchange.buffer, place), place, None) == UNIT
+    return _count_messages(_count_buffer_words(module, exchange.buffer, place), place, None) == UNIT_AMOUNT
 
 
 def _larger_amount(left: Amount, right: Amount, place: Position) -> Amount:
@@ -91,24 +96,24 @@ def _larger_amount(left: Amount, right: Amount, place: Position) -> Amount:
     return larger
 
 
-def _side_share(module: Module, side: _Side, longest: Poly | None) -> Share:
+def _count_side(module: Module, side: _ExchangeSide, longest: Poly | None) -> AmountByMetric:
     when = _condition_bounds(side.clause.when, side.place)
     if when.upper == ZERO:
-        return dict.fromkeys(METRICS, NOTHING)
-    words = _buffer_words(module, side.buffer, side.inside)
+        return dict.fromkeys(METRICS, ZERO_AMOUNT)
+    words = _count_buffer_words(module, side.buffer, side.inside)
     if not when.exact:
-        words = _nonnegative_words(words, side.inside.facts)
-    messages = UNIT if side.buffer is None else _count_messages(words, side.inside, longest)
+        words = _clamp_words(words, side.inside.facts)
+    messages = UNIT_AMOUNT if side.buffer is None else _count_messages(words, side.inside, longest)
     result: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _movement_indicators(side), strict=True):
-        sent = NOTHING if side.buffer is None else scale_amount(words, moved)
+        sent = ZERO_AMOUNT if side.buffer is None else scale_amount(words, moved)
         # The indicator of the condition is multiplied last, as facts under the condition would simplify it to 1.
-        result[f"{prefix}words"] = scale_amount(when, _bound_moved(sent, side))
-        result[f"{prefix}messages"] = scale_amount(when, _bound_moved(scale_amount(messages, moved), side))
+        result[f"{prefix}words"] = scale_amount(when, _bound_over_processors(sent, side))
+        result[f"{prefix}messages"] = scale_amount(when, _bound_over_processors(scale_amount(messages, moved), side))
     return result
 
 
-def _bound_moved(amount: Amount, side: _Side) -> Amount:
+def _bound_over_processors(amount: Amount, side: _ExchangeSide) -> Amount:
     """Bound the words or messages that processors send, or receive, where the condition holds, over all processors."""
     inside, span = side.inside, side.clause.span
     if inside.average is not None:
@@ -117,12 +122,12 @@ def _bound_moved(amount: Amount, side: _Side) -> Amount:
 
 
 def _simplify_amount(amount: Amount, facts: Facts) -> Amount:
-    return map_known(amount, facts.simplify)
+    return map_bounds(amount, facts.simplify)
 
 
-def _buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
+def _count_buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amount:
     if buffer is None or not module.is_view(buffer):
-        return UNIT
+        return UNIT_AMOUNT
     try:
         extents = [static_value(extent, place) for extent in module.shapes[buffer]]
     except NotStaticError as problem:
@@ -130,7 +135,7 @@ def _buffer_words(module: Module, buffer: s.Expr | None, place: Position) -> Amo
     facts = place.facts
     words = fold_ceilings(facts.simplify(prod(extents, start=ONE)))
     moves = place.moves(words) and place.average is None
-    return between_floors(words, facts, place.fixed) if moves else exact_amount(words)
+    return bound_floor_differences(words, facts, place.fixed) if moves else exact_amount(words)
 
 
 def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amount:
@@ -139,15 +144,15 @@ def _count_messages(words: Amount, place: Position, longest: Poly | None) -> Amo
         # A step has at most one message, even if the number of words depends on data.
         return KnownAmount(ZERO, ONE)
     if longest is not None:
-        return map_known(words, lambda value: _message_count(value, longest, place.facts))
+        return map_bounds(words, lambda value: _divide_into_messages(value, longest, place.facts))
     facts = place.facts
     # The number of words is an integer: words > 0 -> words >= 1
     if facts.positive(words.lower) or any(is_positive(bound, facts) for bound in lower_bounds(words.lower, facts)):
-        return UNIT
+        return UNIT_AMOUNT
     return KnownAmount(_nonzero_indicator(words.lower, ZERO, place), _nonzero_indicator(words.upper, ONE, place))
 
 
-def _message_count(words: Poly, longest: Poly, facts: Facts) -> Poly:
+def _divide_into_messages(words: Poly, longest: Poly, facts: Facts) -> Poly:
     """Return ceil(w/K), also for bounds w that are fractions."""
     return a.ceil_div(words, longest) if facts.integral(words) else -a.floor_div(-words, longest)
 
@@ -165,10 +170,10 @@ def _nonzero_indicator(words: Poly, otherwise: Poly, place: Position) -> Poly:
     return facts.simplify(facts.positive_part(words) - facts.positive_part(words - 1))
 
 
-def _movement_indicators(side: _Side) -> tuple[Amount, Amount]:
+def _movement_indicators(side: _ExchangeSide) -> tuple[Amount, Amount]:
     """Return the indicators that words move to another node, and that they move to a processor of the same node."""
     inside = side.inside
-    away, near = NOTHING, NOTHING
+    away, near = ZERO_AMOUNT, ZERO_AMOUNT
     # The axes that `split` created come last; an exchange does not move along them.
     for axis, value in zip(inside.axes.values(), side.clause.values, strict=False):
         differs = _difference_indicator(value, axis, inside)
@@ -177,13 +182,15 @@ def _movement_indicators(side: _Side) -> tuple[Amount, Amount]:
         if axis.within is not False:
             near = _either_indicator(near, differs)
         if axis.within is None:
-            away = amount_up_to(away)  # type: ignore[assignment]
-    within = scale_amount(near, KnownAmount(ONE - away.upper, ONE - away.lower)) if near is not NOTHING else NOTHING
+            away = widen_to_zero(away)  # type: ignore[assignment]
+    within = (
+        scale_amount(near, KnownAmount(ONE - away.upper, ONE - away.lower)) if near is not ZERO_AMOUNT else ZERO_AMOUNT
+    )
     return away, within
 
 
 def _either_indicator(left: KnownAmount, right: KnownAmount) -> KnownAmount:
-    if left is NOTHING:
+    if left is ZERO_AMOUNT:
         return right
     return KnownAmount(
         left.lower + right.lower - left.lower * right.lower, left.upper + right.upper - left.upper * right.upper
@@ -193,24 +200,24 @@ def _either_indicator(left: KnownAmount, right: KnownAmount) -> KnownAmount:
 def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
     """Bound the indicator of a condition over all processors; from 0 to 1 if it depends on data or coordinates."""
     if condition is None:
-        return UNIT
+        return UNIT_AMOUNT
     if place.average is not None and not place.decides(condition):
         # For an average, the weight of the processors includes the condition.
-        return UNIT
-    indicator = place.indicator_of(condition)
+        return UNIT_AMOUNT
+    indicator = place.bound_indicator(condition)
     if not place.moves(indicator.upper):
         return indicator if not place.moves(indicator.lower) else KnownAmount(ZERO, indicator.upper)
-    return KnownAmount(ZERO, place.possibility_anywhere(indicator.upper, condition.span))
+    return KnownAmount(ZERO, place.bound_indicator_anywhere(indicator.upper, condition.span))
 
 
-def _nonnegative_words(words: Amount, facts: Facts) -> Amount:
+def _clamp_words(words: Amount, facts: Facts) -> Amount:
     """Bound words from below by 0, as the length of a buffer may be negative where its condition does not hold."""
     # The number of words is an integer: words > -1 -> words >= 0
     if isinstance(words, KnownAmount) and any(
         is_positive(bound + 1, facts) for bound in lower_bounds(words.lower, facts)
     ):
         return words
-    return map_known(words, facts.positive_part)
+    return map_bounds(words, facts.positive_part)
 
 
 def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> KnownAmount:
@@ -232,12 +239,12 @@ def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> Kno
         return KnownAmount(ZERO, most)
     distance = facts.simplify(partner - axis.coordinate)
     if distance == ZERO:
-        return NOTHING
+        return ZERO_AMOUNT
     if facts.positive(distance) or facts.positive(-distance):
-        return UNIT
+        return UNIT_AMOUNT
     # A distance that is not a multiple of the extent is not 0: q = (root + d) % p is not the root's coordinate.
-    if _rotation_indicator(distance, axis.extent, facts, place, most) is UNIT:
-        return UNIT
+    if _rotation_indicator(distance, axis.extent, facts, place, most) is UNIT_AMOUNT:
+        return UNIT_AMOUNT
     settled = _substitute_fixed(distance, place)
     if place.average is not None:
         return exact_amount(_inequality_indicator(settled, facts))
@@ -281,17 +288,17 @@ def _extent_indicator(extent: Poly, facts: Facts) -> Poly:
 def _rotation_indicator(distance: Poly, extent: Poly, facts: Facts, place: Position, most: Poly) -> KnownAmount:
     """Bound the indicator that a distance around an axis is not a multiple of its extent; it is at most `most`."""
     if most == ZERO:
-        return NOTHING
+        return ZERO_AMOUNT
     split = divide_terms(distance, extent, exact=True)
     rest = distance
     if split is not None and facts.integral(split[0]):
         rest = split[1]
     if rest == ZERO:
-        return NOTHING
+        return ZERO_AMOUNT
     if rest == ONE or rest == -ONE:
         return exact_amount(most)
     if any(facts.positive(offset) and facts.positive(extent - offset) for offset in (rest, -rest)):
-        return UNIT
+        return UNIT_AMOUNT
     # A distance and its negative are multiples of the extent together.
     offset = rest if next(iter(rest.terms.values())) > 0 else -rest
     if not rest.names <= place.fixed:

@@ -20,11 +20,11 @@ from itertools import groupby
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO
 from archline.analysis.communication.floors import lower_bounds, upper_bounds
-from archline.analysis.communication.path_steps import PathStep, call_of, step_of
-from archline.analysis.communication.place import Position, free_statements, position_in_callee, position_in_split
+from archline.analysis.communication.path_steps import PathStep, make_call_step, make_step
+from archline.analysis.communication.place import Position, find_free_statements, position_in_callee, position_in_split
 from archline.analysis.communication.recursion import GridRecursions, RecursionLevel, iteration_range
 from archline.analysis.communication.steps import METRICS as MOVED
-from archline.analysis.communication.steps import exchange_share, sends_everywhere
+from archline.analysis.communication.steps import count_exchange, sends_everywhere
 from archline.analysis.metrics.operations import evaluation_cost, total_evaluation_cost
 from archline.analysis.metrics.tally import Tally
 from archline.expr import build as b
@@ -32,23 +32,23 @@ from archline.expr.text import format_expression
 from archline.expr.tree import has_same_structure, substitute_names
 from archline.ir.amounts import (
     MAX_TERMS,
-    NOTHING,
-    UNIT,
+    UNIT_AMOUNT,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    add,
+    add_amounts,
+    bound_either_amount,
     choose_by_indicator,
-    either_amount,
     exact_amount,
+    intersect_amounts,
     scale_amount,
-    tighter_amount,
 )
 from archline.ir.conditions import is_summable
 from archline.ir.ranges import IterationRange
 from archline.ir.scope import NotStaticError
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, find_component, find_reachable, iterate_callees
+from archline.language.call_graph import find_reachable, find_recursive_component, iterate_callees, list_declared_costs
 from archline.language.metrics import TEST
 from archline.language.model import Module
 from archline.language.visitor import StatementVisitor
@@ -56,7 +56,7 @@ from archline.records import field, record, replace
 
 PROCESSORS = b.name("P")
 LEVEL_COUNT, LAST_DISTANCE = "ceil(log2(P))", "2^(ceil(log2(P)) - 1)"
-DISTANCE_RANGES = {
+DISTANCES_BY_LOOP = {
     ("0", LEVEL_COUNT, False): "whole",
     ("0", f"{LEVEL_COUNT} - 1", False): "but last",
     (f"{LEVEL_COUNT} - 1", "0", True): "whole",
@@ -70,21 +70,26 @@ def is_dissemination(algorithm: s.Algorithm) -> bool:
     body = algorithm.body
     if len(algorithm.grid) != 1 or not has_same_structure(algorithm.grid[0].extent, PROCESSORS):
         return False
-    guards = (guard for guard in s.find(body, s.If) if any(s.find(guard, s.Communicate)))
-    if any(s.find(body, s.Split, s.While, s.Invoke)) or not all(map(_is_vacuous, guards)):
+    guards = (guard for guard in s.find_nodes(body, s.If) if any(s.find_nodes(guard, s.Communicate)))
+    if any(s.find_nodes(body, s.Split, s.While, s.Invoke)) or not all(map(_excludes_single_processor, guards)):
         return False
-    steps = [_dissemination_step(exchange, body, algorithm.grid[0].name) for exchange in s.find(body, s.Communicate)]
+    steps = [
+        _recognise_dissemination_step(exchange, body, algorithm.grid[0].name)
+        for exchange in s.find_nodes(body, s.Communicate)
+    ]
     distances = sorted(distance for distance, _ in steps)
     return distances in (["whole"], ["but last", "last"]) and len({direction for _, direction in steps}) == 1
 
 
-def _is_vacuous(guard: s.If) -> bool:
+def _excludes_single_processor(guard: s.If) -> bool:
     """Test whether an `if` tests P > 1 alone, which excludes only a group of one processor without partners."""
     conditions = [branch.condition for branch in guard.branches]
     return [None if condition is None else format_expression(condition) for condition in conditions] == ["P > 1"]
 
 
-def _dissemination_step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str) -> tuple[str, str]:
+def _recognise_dissemination_step(
+    exchange: s.Communicate, body: tuple[s.Stmt, ...], coordinate: str
+) -> tuple[str, str]:
     """Return the part of the distances by which all processors send in a step, and the direction, as "+" or "-".
 
     Empty strings for a step of any other form.
@@ -93,25 +98,29 @@ def _dissemination_step(exchange: s.Communicate, body: tuple[s.Stmt, ...], coord
     to, origin = clauses.get("to"), clauses.get("from")
     if exchange.operation != "exchange" or to is None or origin is None or to.when or origin.when:
         return "", ""
-    blocks = (body, *(node.body for node in s.find(body, s.Loop)), *(node.body for node in s.find(body, s.Branch)))
+    blocks = (
+        body,
+        *(node.body for node in s.find_nodes(body, s.Loop)),
+        *(node.body for node in s.find_nodes(body, s.Branch)),
+    )
     block_of_exchange = next(block for block in blocks if exchange in block)
-    lets = {let.name: let.value for let in s.find(block_of_exchange, s.Let)}
-    ends = [_partner_distance(clause.values[0], coordinate, lets) for clause in (to, origin)]
+    lets = {let.name: let.value for let in s.find_nodes(block_of_exchange, s.Let)}
+    ends = [_recognise_partner_distance(clause.values[0], coordinate, lets) for clause in (to, origin)]
     (distance, direction), (back, opposite) = ends
     if distance != back or {direction, opposite} != {"+", "-"}:
         return "", ""
-    match [node for node in s.find(body, s.Loop) if exchange in s.find(node, s.Communicate)]:
+    match [node for node in s.find_nodes(body, s.Loop) if exchange in s.find_nodes(node, s.Communicate)]:
         case [] if distance == LAST_DISTANCE:
             return "last", direction
         case [loop] if loop.step is None and not loop.parallel and distance == f"2^{loop.variable}":
-            return DISTANCE_RANGES.get(
+            return DISTANCES_BY_LOOP.get(
                 (format_expression(loop.lo), format_expression(loop.hi), loop.down), ""
             ), direction
         case _:
             return "", ""
 
 
-def _partner_distance(value: s.Expr, coordinate: str, lets: Mapping[str, s.Expr]) -> tuple[str, str]:
+def _recognise_partner_distance(value: s.Expr, coordinate: str, lets: Mapping[str, s.Expr]) -> tuple[str, str]:
     match value:
         case s.Binary(
             op="%",
@@ -128,7 +137,7 @@ METRICS = (*COMPUTED, *MOVED)
 
 
 @record
-class Stage:
+class DisseminationStage:
     """A part of a program that ends with the call of a dissemination, with the costs `before` it and of its `steps`.
 
     The processors along `axes` take part. `even` is true if all participants send something in each step.
@@ -142,7 +151,7 @@ class Stage:
 
 
 @record
-class Spent:
+class PathCosts:
     """The costs of a part of a program by metric, with the names of the declared costs in them.
 
     `stages` are its consecutive stages, which all processors go through, and `rest` the costs after the last one.
@@ -151,54 +160,56 @@ class Spent:
 
     amounts: Mapping[str, Amount] = field(default_factory=dict)
     declared: frozenset[str] = frozenset()
-    stages: tuple[Stage, ...] = ()
+    stages: tuple[DisseminationStage, ...] = ()
     rest: Mapping[str, Amount] = field(default_factory=dict)
     steps: tuple[PathStep, ...] = ()
 
     def of(self, metric: str) -> Amount:
-        return self.amounts.get(metric, NOTHING)
+        return self.amounts.get(metric, ZERO_AMOUNT)
 
-    def then(self, following: Spent) -> Spent:
+    def then(self, following: PathCosts) -> PathCosts:
         """Return the costs of this part followed by another one."""
         amounts, declared = _sum_amounts(self.amounts, following.amounts), self.declared | following.declared
         steps = self.steps + following.steps
         if not (self.stages or following.stages):
-            return Spent(amounts, declared, steps=steps)
+            return PathCosts(amounts, declared, steps=steps)
         tail = self.rest if self.stages else self.amounts
         if not following.stages:
-            return Spent(amounts, declared, self.stages, _sum_amounts(tail, following.amounts), steps)
+            return PathCosts(amounts, declared, self.stages, _sum_amounts(tail, following.amounts), steps)
         first, *more = following.stages
         stages = (*self.stages, replace(first, before=_sum_amounts(tail, first.before)), *more)
-        return Spent(amounts, declared, stages, following.rest, steps)
+        return PathCosts(amounts, declared, stages, following.rest, steps)
 
-    def map(self, function: Callable[[Amount], Amount]) -> Spent:
+    def map(self, function: Callable[[Amount], Amount]) -> PathCosts:
         """Apply a function to every amount; stages are dropped."""
         amounts = {name: function(self.of(name)) for name in METRICS}
-        return Spent(amounts, self.declared, steps=tuple(step.mapped(function) for step in self.steps))
+        return PathCosts(amounts, self.declared, steps=tuple(step.mapped(function) for step in self.steps))
 
-    def within(self, other: Spent, facts: Facts) -> Spent:
+    def within(self, other: PathCosts, facts: Facts) -> PathCosts:
         """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
-        return replace(self, amounts={name: tighter_amount(self.of(name), other.of(name), facts) for name in METRICS})
+        return replace(
+            self, amounts={name: intersect_amounts(self.of(name), other.of(name), facts) for name in METRICS}
+        )
 
 
 def _sum_amounts(one: Mapping[str, Amount], other: Mapping[str, Amount]) -> Mapping[str, Amount]:
-    return {name: add(one.get(name, NOTHING), other.get(name, NOTHING)) for name in METRICS}
+    return {name: add_amounts(one.get(name, ZERO_AMOUNT), other.get(name, ZERO_AMOUNT)) for name in METRICS}
 
 
-FREE = Spent()
+FREE = PathCosts()
 
 
-def unknown_spent(reason: str, node: s.Node) -> Spent:
+def unknown_path_costs(reason: str, node: s.Node) -> PathCosts:
     """Return costs that are unknown in all metrics, for a reason."""
-    return Spent(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
+    return PathCosts(dict.fromkeys(METRICS, UnknownAmount(reason, node.span)))
 
 
-def _computation_costs(tally: Tally) -> Spent:
+def _flops_and_work(tally: Tally) -> PathCosts:
     """Return the flops and the work of a tally."""
-    return Spent({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
+    return PathCosts({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
 
 
-class ProcessorCosts(StatementVisitor[Position, Spent]):
+class GridWalk(StatementVisitor[Position, PathCosts]):
     """Follows one processor, or all at a time, through a program, and derives the costs."""
 
     def __init__(
@@ -216,12 +227,12 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         self._stepwise = stepwise
         self._uneven = False
 
-    def algorithm(self, algorithm: s.Algorithm, place: Position) -> Spent:
+    def algorithm(self, algorithm: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of an algorithm on a grid."""
-        self._stretches.free.update(free_statements(self._module, algorithm))
+        self._stretches.free.update(find_free_statements(self._module, algorithm))
         return self._block_costs(algorithm.body, place)
 
-    def _block_costs(self, body: tuple[s.Stmt, ...], place: Position) -> Spent:
+    def _block_costs(self, body: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         total = FREE
         for speaks, group in groupby(body, self._may_communicate):
             statements = tuple(group)
@@ -234,9 +245,9 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
                 place = place.behind(statement)
         return total
 
-    def _moved_between_steps(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
+    def _communication_of_stretch(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
         """Return the words or messages of a stretch: those of declared costs; without any, 0 for an unknown amount."""
-        return amount if isinstance(amount, KnownAmount) or self._declares_costs(statements) else NOTHING
+        return amount if isinstance(amount, KnownAmount) or self._declares_costs(statements) else ZERO_AMOUNT
 
     def _declares_costs(self, statements: tuple[s.Stmt, ...]) -> bool:
         """Test whether statements, or their callees, declare costs."""
@@ -246,129 +257,135 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             for callee in iterate_callees(module, statements)
             for inner in (callee, *find_reachable(module, callee))
         }
-        return any(True for _ in declared_costs(module, (statements, *(callee.body for callee in callees))))
+        return any(True for _ in list_declared_costs(module, (statements, *(callee.body for callee in callees))))
 
     def _stretch_amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """Return the costs of a stretch by metric, from its tally."""
-        moved = {name: self._moved_between_steps(tally.amount(name), statements) for name in MOVED}
+        moved = {name: self._communication_of_stretch(tally.amount(name), statements) for name in MOVED}
         return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
 
-    def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> Spent:
+    def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         """Derive the costs of a stretch, which are statements without communication."""
         tally, parts = self._stretches.block(statements, place)
         spent = self._max_over_processors(
-            Spent(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
+            PathCosts(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
         )
         if any(isinstance(value, KnownAmount) and place.moves(value.upper) for value in map(tally.amount, tally.names)):
             # Costs without guards counted are an upper bound for every processor.
-            unguarded, _ = self._stretches.ungoverned.block(statements, place)
-            rough = self._max_over_processors(Spent(self._stretch_amounts(unguarded, statements)), statements[0], place)
+            unguarded, _ = self._stretches.without_guard_counts.block(statements, place)
+            rough = self._max_over_processors(
+                PathCosts(self._stretch_amounts(unguarded, statements)), statements[0], place
+            )
             spent = spent.within(rough, place.facts)
         if not self._stepwise:
             return spent
         costs = [
-            self._max_over_processors(Spent(self._stretch_amounts(part.tally, statements)), statements[0], place)
+            self._max_over_processors(PathCosts(self._stretch_amounts(part.tally, statements)), statements[0], place)
             for part in parts
         ]
-        steps = [step for part, most in zip(parts, costs, strict=True) for step in step_of(part.span, most.amounts)]
+        steps = [step for part, most in zip(parts, costs, strict=True) for step in make_step(part.span, most.amounts)]
         return replace(spent, steps=tuple(steps))
 
-    def _with_step(self, spent: Spent, statement: s.Stmt, callee: str = "") -> Spent:
+    def _merge_steps(self, spent: PathCosts, statement: s.Stmt, callee: str = "") -> PathCosts:
         """Make one step of a statement, with its steps so far inside as those of `callee`, if steps are derived."""
         return (
-            replace(spent, steps=call_of(statement.span, callee, spent.amounts, spent.steps))
+            replace(spent, steps=make_call_step(statement.span, callee, spent.amounts, spent.steps))
             if self._stepwise
             else spent
         )
 
-    def _max_over_processors(self, spent: Spent, at: s.Node, place: Position) -> Spent:
+    def _max_over_processors(self, spent: PathCosts, at: s.Node, place: Position) -> PathCosts:
         return spent.map(lambda amount: place.bounded(amount, at.span))
 
     def _may_communicate(self, statement: s.Stmt) -> bool:
-        invoked = (self._grid_callee(invoke.call) for invoke in s.find(statement, s.Invoke))
-        return any(s.find(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
+        invoked = (self._grid_callee(invoke.call) for invoke in s.find_nodes(statement, s.Invoke))
+        return any(s.find_nodes(statement, s.Communicate, s.Split)) or any(callee is not None for callee in invoked)
 
     def _grid_callee(self, call: s.Call) -> s.Algorithm | None:
         target = self._module.targets.get(call)
         return target if isinstance(target, s.Algorithm) and target.grid else None
 
-    def communicate(self, statement: s.Communicate, place: Position) -> Spent:
+    def communicate(self, statement: s.Communicate, place: Position) -> PathCosts:
         if statement in self._module.collectives:
             collective = self._module.collectives[statement]
             copied = statement.buffer if collective.into is not None else None
             spent = self._call_costs(collective.invoke, place, () if copied is None else (copied,))
-            return self._with_step(spent, statement, collective.invoke.call.function)
+            return self._merge_steps(spent, statement, collective.invoke.call.function)
         if statement.operation == "exchange":
             self._uneven = self._uneven or not sends_everywhere(self._module, statement, place)
-            return self._with_step(Spent(exchange_share(self._module, statement, place, self._longest)), statement)
+            return self._merge_steps(
+                PathCosts(count_exchange(self._module, statement, place, self._longest)), statement
+            )
         reason = "a `send` may be received in a later iteration, so that paths are not bounded: use `exchange`"
-        return unknown_spent(reason, statement)
+        return unknown_path_costs(reason, statement)
 
-    def invoke(self, invoke: s.Invoke, place: Position) -> Spent:
-        return self._with_step(self._call_costs(invoke, place), invoke, invoke.call.function)
+    def invoke(self, invoke: s.Invoke, place: Position) -> PathCosts:
+        return self._merge_steps(self._call_costs(invoke, place), invoke, invoke.call.function)
 
-    def while_loop(self, loop: s.While, place: Position) -> Spent:
-        return unknown_spent("the number of communication steps depends on data", loop)
+    def while_loop(self, loop: s.While, place: Position) -> PathCosts:
+        return unknown_path_costs("the number of communication steps depends on data", loop)
 
-    def simple(self, statement: s.SimpleStmt, place: Position) -> Spent:
+    def simple(self, statement: s.SimpleStmt, place: Position) -> PathCosts:
         raise AssertionError("statements without communication are derived as stretches")
 
-    def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> Spent:
+    def _call_costs(self, invoke: s.Invoke, place: Position, more: tuple[s.Expr, ...] = ()) -> PathCosts:
         """Derive the costs of a call: of evaluating its arguments and the expressions `more`, then of the callee."""
         callee = self._grid_callee(invoke.call)
         assert callee is not None
         try:
             inside = position_in_callee(self._module, invoke.call, callee, invoke.along, place)
         except NotStaticError as problem:
-            return unknown_spent(problem.reason, invoke)
-        arguments = _computation_costs(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
+            return unknown_path_costs(problem.reason, invoke)
+        arguments = _flops_and_work(total_evaluation_cost((*more, *invoke.call.arguments), place, self._stretches))
         before = self._max_over_processors(arguments, invoke, place).then(
-            self._max_over_processors(Spent({"work": UNIT}), invoke, place)
+            self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), invoke, place)
         )
-        if find_component(self._module, callee):
+        if find_recursive_component(self._module, callee):
             if place.average is not None:
                 return before
             amounts = self._recursions.amounts(callee, inside, invoke, self._level)
-            return before.then(Spent(amounts, self._recursions.declared(callee, self._level)))
+            return before.then(PathCosts(amounts, self._recursions.declared(callee, self._level)))
         joined = [name.id for name in invoke.along] or list(place.axes)
         if is_dissemination(callee):
             self._uneven = False
             steps = self.algorithm(callee, inside)
-            stage = Stage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
+            stage = DisseminationStage(invoke.call, tuple(joined), before.amounts, steps.amounts, not self._uneven)
             return replace(before.then(replace(steps, stages=())), stages=(stage,), rest={})
         spent = self._callee_costs(callee, inside)
         return before.then(replace(spent, stages=tuple(_rename_axes(part, callee, joined) for part in spent.stages)))
 
-    def _callee_costs(self, callee: s.Algorithm, place: Position) -> Spent:
+    def _callee_costs(self, callee: s.Algorithm, place: Position) -> PathCosts:
         """Derive the costs of the body of a callee, once for all positions with equal inputs."""
-        key = callee, self._level, self._stepwise, place.following
+        key = callee, self._level, self._stepwise, place.cost_key
         if key not in self._recursions.followed:
             uneven, self._uneven = self._uneven, False
             self._recursions.followed[key] = self.algorithm(callee, place), self._uneven
             self._uneven = uneven
-        spent: Spent
+        spent: PathCosts
         spent, uneven = self._recursions.followed[key]
         self._uneven = self._uneven or uneven
         return spent
 
-    def split(self, split: s.Split, place: Position) -> Spent:
+    def split(self, split: s.Split, place: Position) -> PathCosts:
         try:
             inside = position_in_split(split, place)
         except NotStaticError as problem:
-            return unknown_spent(problem.reason, split)
-        parts = _computation_costs(evaluation_cost(split.parts, place, self._stretches))
+            return unknown_path_costs(problem.reason, split)
+        parts = _flops_and_work(evaluation_cost(split.parts, place, self._stretches))
         body = self._block_costs(split.body, inside)
         # Stages name axes, and the axes inside the split are not those of the grid.
         return self._max_over_processors(parts, split, place).then(replace(body, stages=()))
 
-    def loop(self, loop: s.Loop, place: Position) -> Spent:
+    def loop(self, loop: s.Loop, place: Position) -> PathCosts:
         try:
-            iterations = self._joint_iterations(loop, place)
+            iterations = self._range_over_processors(loop, place)
         except NotStaticError as problem:
-            return unknown_spent(f"the bounds of this loop: {problem.reason}", loop)
+            return unknown_path_costs(f"the bounds of this loop: {problem.reason}", loop)
         inside, mean = place.with_facts(iterations.inside), place.average is not None
         inside = inside.with_value(loop.variable, iterations.value)
-        body = self._max_over_processors(Spent({"work": UNIT}), loop, inside).then(self._block_costs(loop.body, inside))
+        body = self._max_over_processors(PathCosts({"work": UNIT_AMOUNT}), loop, inside).then(
+            self._block_costs(loop.body, inside)
+        )
         spent = body.map(lambda amount: _sum_over_iterations(amount, iterations, bool(place.ranged) and not mean, mean))
         ends = [
             end for cost in map(body.of, METRICS) if isinstance(cost, KnownAmount) for end in (cost.lower, cost.upper)
@@ -377,17 +394,17 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             isinstance(cost, UnknownAmount) or len(cost.upper.terms) > MAX_TERMS for cost in map(spent.of, METRICS)
         )
         # A lower bound whose sum has no closed form became 0; without guards it may be larger.
-        unsummed = [name for name in METRICS if spent.of(name) == NOTHING != body.of(name)]
+        unsummed = [name for name in METRICS if spent.of(name) == ZERO_AMOUNT != body.of(name)]
         if not mean and place.counts_guards and (long or unsummed or not all(is_summable(end, inside) for end in ends)):
             unguarded = copy(self)
-            unguarded._stretches = self._stretches.ungoverned
+            unguarded._stretches = self._stretches.without_guard_counts
             rough = unguarded.loop(loop, replace(place, counts_guards=False))
             spent = spent.within(rough, place.facts)
             improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **improved})
         return spent
 
-    def _joint_iterations(self, loop: s.Loop, place: Position) -> IterationRange:
+    def _range_over_processors(self, loop: s.Loop, place: Position) -> IterationRange:
         """Return the range of the loop variable over all processors.
 
         Processors communicate in iterations with the same value of the variable. If their ranges differ, a path may go
@@ -406,14 +423,14 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
             raise NotStaticError("they differ between processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
 
-    def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> Spent:
+    def branches(self, branches: tuple[s.Branch, ...], place: Position, keyword: str = "if") -> PathCosts:
         first, *rest = branches
         if first.condition is None:
             return self._block_costs(first.body, place)
         facts = place.facts
         test = evaluation_cost(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
-        cost = self._max_over_processors(_computation_costs(test), first, place)
-        holding = place.indicator_of(first.condition)
+        cost = self._max_over_processors(_flops_and_work(test), first, place)
+        holding = place.bound_indicator(first.condition)
         holding = holding if self._level is None else self._level.decided(first, holding, place)
         if holding.lower == ONE:
             return cost.then(self._block_costs(first.body, place.knowing(first.condition)))
@@ -427,41 +444,41 @@ class ProcessorCosts(StatementVisitor[Position, Spent]):
         return cost.then(self._combine_branches(holding, arm, second, place, shown, first))
 
     def _combine_branches(
-        self, holding: KnownAmount, arm: Spent, second: Spent, place: Position, shown: str | None, at: s.Node
-    ) -> Spent:
+        self, holding: KnownAmount, arm: PathCosts, second: PathCosts, place: Position, shown: str | None, at: s.Node
+    ) -> PathCosts:
         """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both."""
         declared = arm.declared | second.declared
         facts = place.facts
         if (held := holding.lower) == holding.upper and not place.moves(held):
             amounts = {name: choose_by_indicator(held, arm.of(name), second.of(name)) for name in METRICS}
             first, rest = (
-                (lambda amount: choose_by_indicator(held, amount, NOTHING)),
-                (lambda amount: choose_by_indicator(held, NOTHING, amount)),
+                (lambda amount: choose_by_indicator(held, amount, ZERO_AMOUNT)),
+                (lambda amount: choose_by_indicator(held, ZERO_AMOUNT, amount)),
             )
             if shown is None:
                 steps = [*(step.mapped(first) for step in arm.steps), *(step.mapped(rest) for step in second.steps)]
             else:
                 steps = [step.in_branch(shown, first) for step in arm.steps]
                 steps += [step.in_branch("else", rest) for step in second.steps]
-            return Spent(amounts, declared, steps=tuple(steps))
+            return PathCosts(amounts, declared, steps=tuple(steps))
         if place.average is not None:
             return arm.then(second)
         if place.ranged:
-            possible = KnownAmount(ZERO, place.possibility_anywhere(holding.upper, at.span))
-            elsewhere = KnownAmount(ZERO, place.possibility_anywhere(1 - holding.lower, at.span))
+            possible = KnownAmount(ZERO, place.bound_indicator_anywhere(holding.upper, at.span))
+            elsewhere = KnownAmount(ZERO, place.bound_indicator_anywhere(1 - holding.lower, at.span))
             arm = arm.map(lambda amount: scale_amount(_upper_amount(amount, facts), possible))
             return arm.then(second.map(lambda amount: scale_amount(_upper_amount(amount, facts), elsewhere)))
 
         def combined_amount(name: str) -> Amount:
             left, right = arm.of(name), second.of(name)
             return choose_by_indicator(
-                holding.upper, choose_by_indicator(holding.lower, left, either_amount(left, right, facts)), right
+                holding.upper, choose_by_indicator(holding.lower, left, bound_either_amount(left, right, facts)), right
             )
 
-        return Spent({name: combined_amount(name) for name in METRICS}, declared)
+        return PathCosts({name: combined_amount(name) for name in METRICS}, declared)
 
 
-def _rename_axes(stage: Stage, callee: s.Algorithm, joined: list[str]) -> Stage:
+def _rename_axes(stage: DisseminationStage, callee: s.Algorithm, joined: list[str]) -> DisseminationStage:
     """Replace the axes of a stage in a callee by the axes of the caller that it has `joined`."""
     if len(callee.grid) == 1:
         return replace(stage, axes=tuple(joined))
@@ -486,14 +503,14 @@ def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool
         if isinstance(summed, KnownAmount) and (not mean or summed.lower):
             return KnownAmount(ZERO, summed.upper) if above else summed
     if not above:
-        return total if isinstance(total, KnownAmount) else NOTHING
+        return total if isinstance(total, KnownAmount) else ZERO_AMOUNT
     most = iterations.largest(amount)
     return total if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
 
 
 def _lower_amount(amount: Amount) -> Amount:
     """Return the lower bound of an amount as an exact amount; 0 if the amount is unknown."""
-    return NOTHING if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
+    return ZERO_AMOUNT if isinstance(amount, UnknownAmount) else exact_amount(amount.lower)
 
 
 def _upper_amount(amount: Amount, facts: Facts) -> Amount:

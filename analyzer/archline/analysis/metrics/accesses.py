@@ -17,20 +17,20 @@ from typing import TypeGuard
 
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly
-from archline.analysis.cost import Cost, cost_of
+from archline.analysis.cost import Cost, build_cost
 from archline.analysis.metrics.derivation import Derivation
 from archline.analysis.metrics.operations import CostModel, nest_cost
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, repeat_tally, unknown_cost
-from archline.analysis.regimes import with_regimes
+from archline.analysis.regimes import split_into_regimes
 from archline.expr.intervals import Interval
 from archline.expr.text import format_expression
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, exact_amount
 from archline.ir.declarations import declared_scope
-from archline.ir.places import shape_of, signed_terms
+from archline.ir.places import read_array_type, split_signed_terms
 from archline.ir.scope import NotStaticError, Scope, static_value
-from archline.ir.tree import require_accesses
+from archline.ir.tree import require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, is_recursive, local_arrays
+from archline.language.call_graph import find_recursive_component, has_recursion, list_local_arrays
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import memoised, record
@@ -42,7 +42,7 @@ MAX_CACHED_ANSWERS = 64
 
 
 @lru_cache(maxsize=MAX_CACHED_ANSWERS)
-def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
+def bound_accesses(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cost:
     """Bound the element accesses of one call from above; the lower bound is 0 unless `updates` is 2.
 
     Both sides of `and` and `or` count, and all tests of `elif`. An update such as `+=` counts `updates` accesses
@@ -54,25 +54,27 @@ def accesses_of(module: Module, algorithm: s.Algorithm, updates: int = 1) -> Cos
 
 def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tuple[Cost, tuple[DerivationStep, ...]]:
     """Derive the number of accesses and its steps; if `updates` is 2, as runs count them, with a lower bound too."""
-    require_accesses(module, algorithm)
-    statements = Derivation(module, coarse=False, model=Accesses(module, updates))
+    require_traceable(module, algorithm)
+    statements = Derivation(module, coarse=False, model=AccessModel(module, updates))
     tally, steps = statements.algorithm(algorithm)
     amount = tally.amount(METRIC)
     both = updates > 1
     if isinstance(amount, UnknownAmount):
-        cost = cost_of(METRIC, amount, frozenset(), algorithm)
-        if both and find_component(module, algorithm):
+        cost = build_cost(METRIC, amount, frozenset(), algorithm)
+        if both and find_recursive_component(module, algorithm):
             cost = replace(cost, interval_at=statements.recursions.closed(algorithm, METRIC).interval_at)
         return cost, steps
-    cost = cost_of(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
-    if METRIC in tally.names and find_component(module, algorithm):
+    cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
+    if METRIC in tally.names and find_recursive_component(module, algorithm):
         closed = statements.recursions.closed(algorithm, METRIC)
         known, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
         enclose = known if both or known is None else lambda point: Interval(Fraction(0), known(point).upper)
         return replace(cost, bounds=bounds, interval_at=enclose), steps
-    return with_regimes(cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names), steps
+    return split_into_regimes(
+        cost, declared_scope(module, algorithm).facts, module.signatures[algorithm].size_names
+    ), steps
 
 
 class WordModel(CostModel):
@@ -91,10 +93,10 @@ class WordModel(CostModel):
 
     def elements(self, part: object) -> list[s.Element]:
         """List the element accesses in one or several expressions."""
-        return [element for element in s.find(part, s.Element) if not self._module.is_view(element)]
+        return [element for element in s.find_nodes(part, s.Element) if not self._module.is_view(element)]
 
 
-class Accesses(WordModel):
+class AccessModel(WordModel):
     """Counts the elements that are read and written."""
 
     def __init__(self, module: Module, updates: int = 1) -> None:
@@ -112,12 +114,12 @@ class Accesses(WordModel):
             updates = statement.updates if self._updates > 1 else statement.revisited
             again = sum(isinstance(update, s.Element) for update in updates)
         tests = s.list_evaluated(statement)
-        return self._count_named(tests, tests[1:] if isinstance(statement, s.If) else (), again)
+        return self._count_accesses(tests, tests[1:] if isinstance(statement, s.If) else (), again)
 
-    def _count_named(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
+    def _count_accesses(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
         most = len(self.elements(evaluated)) + again
-        right = tuple(operation.right for operation in s.find(evaluated, s.Binary) if operation.op in LOGICAL)
+        right = tuple(operation.right for operation in s.find_nodes(evaluated, s.Binary) if operation.op in LOGICAL)
         least = max(0, most - len(self.elements((maybe, right))))
         if least == most:
             return self.words(most)
@@ -125,7 +127,7 @@ class Accesses(WordModel):
 
     def iteration(self, loop: s.Loop | s.While) -> Tally:
         """Count the test of a `while`."""
-        return self._count_named(loop.condition, ()) if isinstance(loop, s.While) else FREE
+        return self._count_accesses(loop.condition, ()) if isinstance(loop, s.While) else FREE
 
     def fill(self, statement: s.Local | s.Assign, extents: Sequence[Amount], facts: Facts) -> Tally:
         """Count a write of each element, and a read if a view is copied."""
@@ -135,7 +137,7 @@ class Accesses(WordModel):
 
 MAX_CACHED_LINES = 8
 """The maximum number of lines of a call that stay in cache."""
-Rows = Mapping[s.Algorithm, frozenset[str]]
+ContiguousArrays = Mapping[s.Algorithm, frozenset[str]]
 """The arrays of each algorithm in which neighbours in a row are neighbours in memory."""
 
 
@@ -143,7 +145,7 @@ WHOLE_ARRAY_NODES = (s.Call, s.Slice, s.ArrayType, s.Reshape)
 """Calls and expressions of whole arrays: a loop that contains them does not keep lines."""
 
 
-class Sharing(Enum):
+class LineSharing(Enum):
     """The selection of loops that keep the lines that they walk along: none, innermost ones, or all."""
 
     NONE = auto()
@@ -152,14 +154,14 @@ class Sharing(Enum):
 
 
 @record
-class _Walk:
+class _RowWalk:
     """The words by which an access moves in each iteration of a loop, and additional words of the first iteration."""
 
     words: int
     first: int
 
 
-class StreamedAccesses(WordModel):
+class StreamedWordModel(WordModel):
     """Counts L words for an access, 1 for one that a loop walks along, and 2*L - 2 for the two ends of each walk.
 
     `sharing` selects the loops that keep lines. `lines` is the maximum number of lines kept at a time, and `nested` is
@@ -167,13 +169,13 @@ class StreamedAccesses(WordModel):
     """
 
     def __init__(
-        self, module: Module, algorithms: Iterable[s.Algorithm], line: int, rows: Rows, sharing: Sharing
+        self, module: Module, algorithms: Iterable[s.Algorithm], line: int, rows: ContiguousArrays, sharing: LineSharing
     ) -> None:
         super().__init__(module)
         self.lines = 1
         self.nested = False
         self._line = line
-        self._sharing, self._nesting = sharing is not Sharing.NONE, sharing is Sharing.NESTED
+        self._sharing, self._nesting = sharing is not LineSharing.NONE, sharing is LineSharing.NESTED
         self._before: dict[s.Stmt, int] = {}
         self._each: dict[s.Loop | s.While, int] = {}
         self._fills: dict[s.Stmt, tuple[int, int]] = {}
@@ -211,11 +213,11 @@ class StreamedAccesses(WordModel):
 
     def _prepare_statement(self, statement: s.Stmt) -> None:
         again = statement.revisited if isinstance(statement, s.Simple) else ()
-        self._before[statement] = self._unwalked_words((*s.list_evaluated(statement), *again))
+        self._before[statement] = self._count_unwalked_words((*s.list_evaluated(statement), *again))
         match statement:
             case s.Loop() if self._keeps_lines(statement):
                 self._prepare_walks(statement)
-            case s.Invoke(call=call) if self._sharing and (words := self._small_call_words(call)) is not None:
+            case s.Invoke(call=call) if self._sharing and (words := self._count_small_call_words(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
             case s.Local() | s.Assign() if self._module.filled(statement) is not None:
@@ -223,16 +225,16 @@ class StreamedAccesses(WordModel):
             case _:
                 # This statement keeps no lines: each access costs a line.
                 if isinstance(statement, s.While):
-                    self._each[statement] = self._unwalked_words(statement.condition)
+                    self._each[statement] = self._count_unwalked_words(statement.condition)
                 for block in s.list_blocks(statement):
                     self._prepare_block(block)
 
     def _keeps_lines(self, loop: s.Loop) -> bool:
         """Test whether a loop keeps the lines that it walks along."""
-        nested = self._nesting and loop.step is None and not any(s.find(loop.body, *WHOLE_ARRAY_NODES))
+        nested = self._nesting and loop.step is None and not any(s.find_nodes(loop.body, *WHOLE_ARRAY_NODES))
         return nested or (self._sharing and _is_innermost(loop))
 
-    def _unwalked_words(self, part: object) -> int:
+    def _count_unwalked_words(self, part: object) -> int:
         return self._line * sum(1 for element in self.elements(part) if format_expression(element) not in self._walked)
 
     def _prepare_fill(self, statement: s.Local | s.Assign) -> None:
@@ -244,12 +246,12 @@ class StreamedAccesses(WordModel):
         self.lines = max(self.lines, along + 1)
         self._fills[statement] = along + (len(walked) - along) * self._line, along * (2 * self._line - 2)
 
-    def _small_call_words(self, call: s.Call) -> int | None:
+    def _count_small_call_words(self, call: s.Call) -> int | None:
         """Count the words of the lines that a call touches, if its arrays have small constant extents; else None."""
         target = self._module.targets.get(call)
-        if not isinstance(target, s.Algorithm) or target.result is not None or is_recursive(self._module, target):
+        if not isinstance(target, s.Algorithm) or target.result is not None or has_recursion(self._module, target):
             return None
-        if any(local_arrays(self._module, target)):
+        if any(list_local_arrays(self._module, target)):
             return None
         total = 0
         for argument in filter(self._module.is_view, call.arguments):
@@ -269,9 +271,9 @@ class StreamedAccesses(WordModel):
         Walks that an outer loop began go on in it. Walks of inner loops that go on from one iteration of this loop to
         the next begin with this loop.
         """
-        new, going, walked = self._find_walks(loop), self._on, self._walked
+        new, going, walked = self._find_row_walks(loop), self._on, self._walked
         before = going.get(loop, frozenset())
-        on = {inner: self._find_walks(inner, loop) for inner in loop.body if self._continues_walk(inner, loop)}
+        on = {inner: self._find_row_walks(inner, loop) for inner in loop.body if self._continues_walk(inner, loop)}
         begun = [new[name] for name in new.keys() - before] + [walk for walks in on.values() for walk in walks.values()]
         self.nested = self.nested or (bool(begun) and not _is_innermost(loop))
         self._on = {**going, **{inner: frozenset(walks) for inner, walks in on.items()}}
@@ -298,7 +300,7 @@ class StreamedAccesses(WordModel):
             case _:
                 return False
 
-    def _find_walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _Walk]:
+    def _find_row_walks(self, loop: s.Loop, around: s.Loop | None = None) -> dict[str, _RowWalk]:
         """Find the accesses of a loop at the same element as in the previous iteration, or at a neighbour in its row.
 
         `around` is the outer loop, if the walk goes on through all its iterations.
@@ -310,26 +312,26 @@ class StreamedAccesses(WordModel):
             *(part for child in inner for part in (child.lo, child.hi, *_always_evaluated(child.body))),
         )
         steady = [node for part in parts for node in s.nodes(part)]
-        counters = {} if around or not _is_innermost(loop) else _unit_counters(loop.body)
-        result: dict[str, _Walk] = {}
-        for element, counter in self._moved_elements(loop, changing):
+        counters = {} if around or not _is_innermost(loop) else _find_unit_counters(loop.body)
+        result: dict[str, _RowWalk] = {}
+        for element, counter in self._find_moved_accesses(loop, changing):
             if counter == loop.variable and element in steady:
-                result[format_expression(element)] = _Walk(1, 0)
+                result[format_expression(element)] = _RowWalk(1, 0)
             elif counter in counters:
                 # In an iteration the position moves at most as far as the counter, even if the element is not accessed.
-                result[format_expression(element)] = _Walk(counters[counter], 1)
+                result[format_expression(element)] = _RowWalk(counters[counter], 1)
         return result
 
-    def _moved_elements(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
+    def _find_moved_accesses(self, loop: s.Loop, changing: frozenset[str]) -> Iterator[tuple[s.Element, str]]:
         """Yield the accesses in rows whose position depends on a single changing integer, with its name."""
-        for element in s.find(loop.body, s.Element):
+        for element in s.find_nodes(loop.body, s.Element):
             if element.array in self._own - changing:
-                counter = _moved_by(element, changing)
+                counter = _find_moving_integer(element, changing)
                 if counter is not None:
                     yield element, counter
 
 
-class LocalArrayWords(WordModel):
+class LocalArrayWordModel(WordModel):
     """Counts the words of local arrays, each rounded up to whole lines, and nothing else.
 
     An array that is declared in a loop counts once for all iterations if the loop does not change its shape.
@@ -340,9 +342,9 @@ class LocalArrayWords(WordModel):
         self._line = line
         self._at: dict[s.Stmt, list[s.ArrayType]] = {}
         for algorithm in algorithms:
-            self._place_arrays(algorithm.body, frozenset())
+            self._assign_arrays_to_loops(algorithm.body, frozenset())
 
-    def _place_arrays(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
+    def _assign_arrays_to_loops(self, body: tuple[s.Stmt, ...], before: frozenset[s.Local]) -> None:
         """Assign each array to the outermost loop that does not change its shape, or else to its declaration."""
         for statement in body:
             inside = before
@@ -351,7 +353,7 @@ class LocalArrayWords(WordModel):
                     self._at[statement] = [type_]
                 case s.Loop() | s.While():
                     changing = s.find_set_names(statement)
-                    declared = s.find(statement.body, s.Local)
+                    declared = s.find_nodes(statement.body, s.Local)
                     arrays = {local: local.type for local in declared if isinstance(local.type, s.ArrayType)}
                     fixed = {local: of for local, of in arrays.items() if changing.isdisjoint(s.names(of.shape))}
                     self._at[statement] = [of for local, of in fixed.items() if local not in before]
@@ -360,7 +362,7 @@ class LocalArrayWords(WordModel):
                     # No other statement creates an array itself or repeats its body.
                     pass
             for block in s.list_blocks(statement):
-                self._place_arrays(block, inside)
+                self._assign_arrays_to_loops(block, inside)
 
     def statement(self, statement: s.Stmt, scope: Scope) -> Tally:
         total = FREE
@@ -376,17 +378,17 @@ class LocalArrayWords(WordModel):
         return FREE
 
 
-def contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> Rows:
+def find_contiguous_arrays(module: Module, reached: Sequence[s.Algorithm]) -> ContiguousArrays:
     """Find the arrays of each reached algorithm with contiguous rows; parameters, if all arguments of calls have them.
 
     The first algorithm, which no other one calls, is given whole arrays.
     """
-    dense = {algo: frozenset(_arrays_by_rows(algo)) for algo in reached}
+    dense = {algo: frozenset(_list_row_major_arrays(algo)) for algo in reached}
     while True:
         strided = {
             (target, parameter.name)
             for algo in reached
-            for call in s.find(algo.body, s.Call)
+            for call in s.find_nodes(algo.body, s.Call)
             if isinstance(target := module.targets.get(call), s.Algorithm)
             for parameter, argument in zip(target.parameters, call.arguments, strict=True)
             if parameter.name in dense[target] and not has_contiguous_rows(argument, dense[algo])
@@ -411,7 +413,7 @@ def has_contiguous_rows(view: s.Expr, names: frozenset[str]) -> bool:
             return False
 
 
-def _arrays_by_rows(algorithm: s.Algorithm) -> Iterator[str]:
+def _list_row_major_arrays(algorithm: s.Algorithm) -> Iterator[str]:
     """Yield the parameters and local arrays of an algorithm that are stored by rows."""
     for node in (*algorithm.parameters, *s.nodes(algorithm.body)):
         if isinstance(node, s.Parameter | s.Local) and _has_contiguous_layout(node.type):
@@ -419,13 +421,13 @@ def _arrays_by_rows(algorithm: s.Algorithm) -> Iterator[str]:
 
 
 def _has_contiguous_layout(type_: s.Type) -> bool:
-    shape, layout = shape_of(type_)
+    shape, layout = read_array_type(type_)
     return shape is not None and (layout == "rowmajor" or len(shape) == 1)
 
 
 def _is_innermost(loop: s.Loop) -> bool:
     """Test whether a loop steps by 1 and contains neither loops, calls nor whole arrays."""
-    return loop.step is None and not any(s.find(loop.body, s.Loop, s.While, *WHOLE_ARRAY_NODES))
+    return loop.step is None and not any(s.find_nodes(loop.body, s.Loop, s.While, *WHOLE_ARRAY_NODES))
 
 
 def _always_evaluated(body: tuple[s.Stmt, ...]) -> Iterator[s.Node]:
@@ -449,21 +451,25 @@ def _always_evaluated_part(condition: s.Node) -> s.Node:
             return condition
 
 
-def _unit_counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
+def _find_unit_counters(body: tuple[s.Stmt, ...]) -> dict[str, int]:
     """Map the integers that a body changes by 1 in a single direction to the maximum number of changes."""
     moves: dict[str, list[int | None]] = {}
-    for statement in s.find(body, s.Simple):
+    for statement in s.find_nodes(body, s.Simple):
         for name in statement.sets:
             moves.setdefault(name, []).append(statement.increment)
     return {name: len(steps) for name, steps in moves.items() if set(steps) in ({1}, {-1})}
 
 
-def _moved_by(element: s.Element, changing: frozenset[str]) -> str | None:
+def _find_moving_integer(element: s.Element, changing: frozenset[str]) -> str | None:
     """Return the only changing integer in an element, if it is a summand of the last subscript; else None."""
     *outer, last = element.subscripts
-    if isinstance(last, s.Slice) or any(s.find(element.subscripts, s.Element)) or changing & s.names(tuple(outer)):
+    if (
+        isinstance(last, s.Slice)
+        or any(s.find_nodes(element.subscripts, s.Element))
+        or changing & s.names(tuple(outer))
+    ):
         return None
-    parts = signed_terms(last)
+    parts = split_signed_terms(last)
     moved = [part for part in parts if changing & ({part[0]} if isinstance(part, tuple) else s.names(part))]
     match moved:
         case [(str(name), True)]:

@@ -16,9 +16,9 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Atom, Monomial, Poly, Symbol
-from archline.algebra.relax import bound_away
+from archline.algebra.relax import replace_atoms_by_bounds
 from archline.analysis.metrics.tally import Tally
-from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, map_known
+from archline.ir.amounts import Amount, KnownAmount, UnknownAmount, map_bounds
 from archline.ir.conditions import implied_constraints
 from archline.ir.max_plus import MaxPlusMap, serial_map
 from archline.ir.scope import Scope
@@ -27,7 +27,9 @@ from archline.language.checking.scopes import MACHINE_SYMBOLS
 from archline.numbers import fmpq
 
 
-def with_assumed(facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequence[s.Stmt], scope: Scope) -> Scope:
+def bind_assumed_integers(
+    facts: tuple[s.Fact, ...], before: Sequence[s.Stmt], rest: Sequence[s.Stmt], scope: Scope
+) -> Scope:
     """Return the scope after an `assume`: integers in it that keep their values from there on become symbols.
 
     `before` are the statements of the block before the `assume`; `rest` are the `assume` and those after it.
@@ -66,7 +68,7 @@ def _with_linear_bound(value: Poly, name: str, facts: Facts) -> Facts:
     return facts.with_bounds({**facts.bounds, name: changed})
 
 
-def without_settled(tally: Tally, scope: Scope) -> Tally:
+def bound_settled_integers(tally: Tally, scope: Scope) -> Tally:
     """Replace the integers that became symbols at an `assume` by their bounds, in the costs of a statement."""
 
     def bound_amount(amount: Amount) -> Amount:
@@ -94,12 +96,12 @@ def _bound_integer(amount: Amount, name: str, facts: Facts) -> Amount:
     )
     if upper is None:
         return UnknownAmount(f"depends on the data value `{name}`; add an `assume` that bounds it")
-    if lower is None or facts.nonnegative(_without_rises(lower, facts)):
+    if lower is None or facts.nonnegative(_drop_offset_differences(lower, facts)):
         return KnownAmount(lower or ZERO, upper)
     return KnownAmount(facts.positive_part(lower), upper)
 
 
-def _without_rises(value: Poly, facts: Facts) -> Poly:
+def _drop_offset_differences(value: Poly, facts: Facts) -> Poly:
     """Drop nonnegative summands of the form c*(array[e + w] - array[e]), with w >= 0 and c > 0, from a value."""
     entries = sorted((atom for atom in value.atoms() if isinstance(atom, a.Offset)), key=str)
     for low, high in permutations(entries, 2):
@@ -123,7 +125,7 @@ def _bound_without_integer(value: Poly, name: str, facts: Facts, upper: bool) ->
     def nested_symbol(value: Poly) -> Atom | None:
         return symbol if any(atom != symbol and name in atom.names for atom in value.atoms()) else None
 
-    bounded = bound_away(value, nested_symbol, whole, upper)
+    bounded = replace_atoms_by_bounds(value, nested_symbol, whole, upper)
     return None if bounded is None else _bound_by_terms(bounded, symbol, facts, upper)
 
 
@@ -157,22 +159,24 @@ _AtomKinds = type[Atom] | UnionType
 
 def amount_at_sizes(amount: Amount, sizes: Mapping[str, Poly], facts: Facts, call: s.Call) -> Amount:
     """Express an amount of a callee in the sizes of the caller: `sizes` are the callee's sizes at the call."""
-    moved = map_known(amount, lambda value: facts.simplify(value.substitute(sizes)))
+    moved = map_bounds(amount, lambda value: facts.simplify(value.substitute(sizes)))
     if isinstance(moved, UnknownAmount):
         return UnknownAmount(moved.reason, moved.span or call.span)
     # Segments of the caller's arrays stay: the loops around the call sum them.
-    return _without_kinds(a.Data, moved, facts, f"a data-dependent size of `{call.function}`", call)
+    return _bound_amount_without_kinds(a.Data, moved, facts, f"a data-dependent size of `{call.function}`", call)
 
 
-def closed_amount(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
+def express_in_sizes(amount: Amount, facts: Facts, algorithm: s.Algorithm) -> Amount:
     """Express an amount at the end of an algorithm in its sizes alone, without values of data."""
     if isinstance(amount, UnknownAmount):
         return amount
-    settled = map_known(amount, lambda value: facts.restore(facts.simplify(value)))
-    return _without_kinds(a.Data | a.Gap | a.Offset, settled, facts, "data values without a bound", algorithm)
+    settled = map_bounds(amount, lambda value: facts.restore(facts.simplify(value)))
+    return _bound_amount_without_kinds(
+        a.Data | a.Gap | a.Offset, settled, facts, "data values without a bound", algorithm
+    )
 
 
-def _without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
+def _bound_amount_without_kinds(kinds: _AtomKinds, amount: Amount, facts: Facts, what: str, node: s.Node) -> Amount:
     """Bound an amount without atoms of given kinds; unknown without an upper bound, with `what` in the reason."""
     if isinstance(amount, UnknownAmount):
         return amount
@@ -190,7 +194,7 @@ def bound_without(kinds: _AtomKinds, value: Poly, facts: Facts, upper: bool) -> 
     def first_atom(value: Poly) -> Atom | None:
         return min((atom for atom in value.atoms() if contains_kind(kinds, atom)), key=str, default=None)
 
-    return bound_away(value, first_atom, facts, upper)
+    return replace_atoms_by_bounds(value, first_atom, facts, upper)
 
 
 def contains_kind(kinds: _AtomKinds, atom: Atom) -> bool:

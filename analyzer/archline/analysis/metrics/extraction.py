@@ -15,14 +15,14 @@ from archline.analysis.metrics.statements import Outcome, Result, Statements
 from archline.analysis.metrics.tally import DerivationStep, Tally
 from archline.expr.tree import substitute_names
 from archline.ir.amounts import Amount, KnownAmount, UnknownAmount
-from archline.ir.conditions import MAYBE, assuming_facts, disjunctive_form, negate_condition
+from archline.ir.conditions import UNDECIDED_INDICATOR, assume_facts, disjunctive_form, negate_condition
 from archline.ir.declarations import declared_scope
 from archline.ir.scope import Scope
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.metrics import CALL
 from archline.records import field, memoised, record, replace
-from archline.recurrences.model import Decision, Equation, SizeFunction, System
+from archline.recurrences.model import Decision, Equation, RecurrenceSystem, SizeFunction
 
 MAX_CASES = 48
 
@@ -123,7 +123,7 @@ class CaseDerivation(Statements):
         """`applied` returns the costs of calls of an algorithm as functions of sizes; None for a body to be inlined."""
         super().__init__(outer.module, coarse=False, model=outer.model)
         self._algorithm = algorithm
-        self._circle = find_component(outer.module, algorithm)
+        self._circle = find_recursive_component(outer.module, algorithm)
         self._outer = outer
         self._applied = applied
         self._way = DecisionPath((), Knowledge(Facts()))
@@ -134,7 +134,7 @@ class CaseDerivation(Statements):
         self._unnamed: dict[str, a.Data] = {}
         self._unsettled: dict[str, None] = {}
         self._lets: dict[str, s.Expr] = {}
-        self._last_assigned = _last_assigned(algorithm)
+        self._last_assigned = _find_last_assignments(algorithm)
 
     def cases(self) -> list[BodyCase]:
         """List the cases of the body, one for each path by conditions on sizes. Raises TooManyCasesError."""
@@ -300,7 +300,7 @@ class CaseDerivation(Statements):
         indicator = super()._indicator_bounds(condition, scope)
         # A settled data-dependent integer has a symbol too.
         by_data = not (indicator.lower.names | indicator.upper.names).isdisjoint(self._data)
-        return MAYBE if by_data or not (indicator.exact or self._loops) else indicator
+        return UNDECIDED_INDICATOR if by_data or not (indicator.exact or self._loops) else indicator
 
     def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
         """Bind data-dependent integers of a condition to new symbols in its branch, and assume the condition."""
@@ -312,7 +312,7 @@ class CaseDerivation(Statements):
             self._data[label] = None
             facts = scope.facts.with_symbol(label, bounds.lower, bounds.upper)
             scope = scope.with_value(name, Poly.symbol(label)).with_facts(facts)
-        return assuming_facts(scope, condition)
+        return assume_facts(scope, condition)
 
     def _derive_data_branches(self, branches: tuple[s.Branch, ...], scope: Scope) -> Outcome:
         """Derive branches whose conditions depend on data; facts of one branch are not used in another."""
@@ -324,10 +324,10 @@ class CaseDerivation(Statements):
             self._older = outer
 
 
-def _last_assigned(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
+def _find_last_assignments(algorithm: s.Algorithm) -> dict[str, tuple[int, int]]:
     """Find the last source position at which each scalar is assigned."""
     result: dict[str, tuple[int, int]] = {}
-    for node in s.find(algorithm.body, s.Simple):
+    for node in s.find_nodes(algorithm.body, s.Simple):
         place = node.span.line, node.span.column
         result |= {
             target.id: max(place, result.get(target.id, place)) for target in node.writes if isinstance(target, s.Name)
@@ -347,23 +347,23 @@ class ExtractedSystems:
     """
 
     algorithm: s.Algorithm
-    systems: Mapping[str, System | UnknownAmount]
+    systems: Mapping[str, RecurrenceSystem | UnknownAmount]
     cases: tuple[BodyCase, ...] = field(repr=False, default=())
     gap: UnknownAmount | None = None
 
-    def system(self, metric: str) -> System | UnknownAmount | None:
+    def system(self, metric: str) -> RecurrenceSystem | UnknownAmount | None:
         """Return the system of a metric, or the reason for its absence; None if the metric is 0."""
         return self.systems.get(metric, self.gap)
 
     def exact(self, metric: str) -> bool:
         """Test whether a metric is a single function of the sizes."""
         system = self.system(metric)
-        return isinstance(system, System) and system.exact
+        return isinstance(system, RecurrenceSystem) and system.exact
 
     def function(self, metric: str, upper: bool) -> SizeFunction | None:
         """Return the function that equals the metric, or bounds it from below or above; None without a system."""
         system = self.system(metric)
-        if not isinstance(system, System):
+        if not isinstance(system, RecurrenceSystem):
             return None
         return system.functions[_function_name(metric, self.algorithm, system.exact, upper)]
 
@@ -388,12 +388,12 @@ class Extraction:
 
     def _extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         try:
-            first = self._case_derivation(algorithm, (), split=False).cases()
-            names, paths = self._counted_names(first), [case.way for case in first]
-            cases = tuple(self._case_derivation(algorithm, names, split=False).along(paths))
+            first = self._make_case_derivation(algorithm, (), split=False).cases()
+            names, paths = self._list_counted_metrics(first), [case.way for case in first]
+            cases = tuple(self._make_case_derivation(algorithm, names, split=False).along(paths))
             systems = {metric: self._build_system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
-                bounded = tuple(self._case_derivation(algorithm, names, split=True).along(paths))
+                bounded = tuple(self._make_case_derivation(algorithm, names, split=True).along(paths))
                 for metric, system in systems.items():
                     if system is None:
                         systems[metric] = self._build_system(metric, algorithm, bounded, split=True)
@@ -403,20 +403,20 @@ class Extraction:
         gap = next((case.tally.gap for case in cases if case.tally.gap is not None), None)
         return ExtractedSystems(algorithm, {metric: system for metric, system in systems.items() if system}, cases, gap)
 
-    def _counted_names(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
+    def _list_counted_metrics(self, cases: Iterable[BodyCase]) -> tuple[str, ...]:
         """List the metrics and kinds that are counted in the recursion: those of the cases and of the model."""
         in_cases = frozenset[str]().union(*(case.tally.names for case in cases))
-        return tuple(sorted(in_cases | set(self._outer.model.expected)))
+        return tuple(sorted(in_cases | set(self._outer.model.recurrence_metrics)))
 
-    def _case_derivation(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> CaseDerivation:
+    def _make_case_derivation(self, algorithm: s.Algorithm, names: tuple[str, ...], split: bool) -> CaseDerivation:
         """Create the derivation of cases; with `split`, recursive calls have a lower and an upper function."""
-        circle = find_component(self._outer.module, algorithm)
+        circle = find_recursive_component(self._outer.module, algorithm)
 
         def call_costs(target: s.Algorithm) -> CostsAt | None:
             """Return the costs of calls of the algorithm itself, or of other recursive algorithms; None if inlined."""
             if target is algorithm:
                 return partial(_apply_functions, target, dict.fromkeys(names, not split))
-            if target in circle or not find_component(self._outer.module, target):
+            if target in circle or not find_recursive_component(self._outer.module, target):
                 return None
             extracted = self.of(target)
             if (gap := extracted.gap) is not None:
@@ -434,7 +434,7 @@ class Extraction:
 
     def _build_system(
         self, metric: str, algorithm: s.Algorithm, cases: tuple[BodyCase, ...], split: bool
-    ) -> System | UnknownAmount | None:
+    ) -> RecurrenceSystem | UnknownAmount | None:
         """Build the system of a metric; None if it depends on data and an exact one is asked for (not `split`)."""
         amounts = [case.tally.amount(metric) for case in cases]
         valid = [amount for amount in amounts if not isinstance(amount, UnknownAmount)]
@@ -460,7 +460,7 @@ class Extraction:
                 tuple(equations),
                 algorithm.where,
             )
-        return System(metric, functions, not split)
+        return RecurrenceSystem(metric, functions, not split)
 
     @memoised
     def _declared_facts(self, algorithm: s.Algorithm) -> Facts:
@@ -472,7 +472,7 @@ class Extraction:
         result: dict[str, SizeFunction] = {}
         for extracted in self._done.values():
             system = extracted.systems.get(metric)
-            if isinstance(system, System):
+            if isinstance(system, RecurrenceSystem):
                 result |= system.functions
         return result
 
@@ -485,7 +485,9 @@ def _apply_functions(
     def applied_amount(metric: str, single: bool | UnknownAmount) -> Amount:
         if isinstance(single, UnknownAmount):
             return single
-        low, high = (a.Applied(_function_name(metric, target, single, upper), arguments) for upper in (False, True))
+        low, high = (
+            a.AppliedFunction(_function_name(metric, target, single, upper), arguments) for upper in (False, True)
+        )
         return KnownAmount(Poly.of_atom(low), Poly.of_atom(high))
 
     return {metric: applied_amount(metric, single) for metric, single in exact.items()}

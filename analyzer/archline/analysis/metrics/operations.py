@@ -13,9 +13,9 @@ from typing import Protocol
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.metrics.tally import FREE, Tally, choose_tally, repeat_tally, unknown_cost
-from archline.ir.amounts import UNIT, Amount, exact_amount
-from archline.ir.conditions import indicator_bounds
-from archline.ir.max_plus import SYNC, serial_map
+from archline.ir.amounts import UNIT_AMOUNT, Amount, exact_amount
+from archline.ir.conditions import bound_indicator
+from archline.ir.max_plus import SYNC_MAP, serial_map
 from archline.ir.scope import NotStaticError, Scope, static_value
 from archline.language import syntax as s
 from archline.language.metrics import (
@@ -50,10 +50,10 @@ class CostModel:
         self._metrics = {definition.name: definition for definition in (*chosen, *auxiliary)}
         paths = [name for name, definition in self._metrics.items() if definition.composition is Composition.MAX_PLUS]
         self._paths = frozenset(paths)
-        self.sync = Tally(paths=dict.fromkeys(paths, SYNC))
+        self.sync = Tally(paths=dict.fromkeys(paths, SYNC_MAP))
 
     @property
-    def expected(self) -> tuple[str, ...]:
+    def recurrence_metrics(self) -> tuple[str, ...]:
         """The metrics that count events, for which recursions have recurrences; metrics that count calls come first."""
         calls = frozenset(self._metrics_counting(CALL))
         counting = [name for name, metric in self._metrics.items() if metric.counts is not None]
@@ -74,7 +74,9 @@ class CostModel:
     def event(self, event: Event, times: int = 1) -> Tally:
         """Return the cost of an event that happens a number of times in sequence."""
         return self.tally(
-            dict.fromkeys(self._metrics_counting(event), UNIT if times == 1 else exact_amount(Poly.constant(times)))
+            dict.fromkeys(
+                self._metrics_counting(event), UNIT_AMOUNT if times == 1 else exact_amount(Poly.constant(times))
+            )
         )
 
     def fork(self, depth: Amount) -> Tally:
@@ -121,7 +123,7 @@ def nest_cost(per_iteration: Tally, inside: Tally, extents: Sequence[Amount], fa
 
 
 @cache
-def events_of(*names: str) -> CostModel:
+def make_event_model(*names: str) -> CostModel:
     """Return the model of some metrics of the registry, which count events."""
     return CostModel(METRICS[name] for name in names)
 
@@ -229,7 +231,7 @@ def _short_circuit_cost(expr: s.Binary, scope: Scope, costs: OperationCosts) -> 
     second = evaluation_cost(expr.right, scope, costs)
     if second is FREE:
         return first
-    needed = indicator_bounds(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
+    needed = bound_indicator(expr.left if expr.op == "and" else s.Unary("not", expr.left, span=expr.left.span), scope)
     return first.then(choose_tally(needed, second, FREE, scope.facts), scope.facts)
 
 

@@ -16,19 +16,24 @@ from archline.analysis.metrics.solution import MetricSolution, amount_in_sizes, 
 from archline.analysis.metrics.statements import Statements
 from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError, Interval, Point
-from archline.ir.amounts import NOTHING, Amount, KnownAmount, UnknownAmount, exact_amount
-from archline.ir.declarations import declared_scope, index_declaration
+from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, UnknownAmount, exact_amount
+from archline.ir.declarations import declared_scope, read_index_properties
 from archline.language import syntax as s
 from archline.language.call_graph import traverse_reachable
 from archline.records import memoised, replace
-from archline.recurrences.closed.levels import closed_form
+from archline.recurrences.closed.levels import bound_by_levels
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import indexed
-from archline.recurrences.exact.at_call import NotComparableError, bound_at_foreign_call, remove_halvings, sizes_of_call
+from archline.recurrences.exact.at_call import (
+    NotComparableError,
+    bound_at_foreign_call,
+    find_symbol_values_in_call,
+    replace_halvings_by_logs,
+)
 from archline.recurrences.exact.base_cases import (
     always_terminates,
     clamp_lower_bound,
-    holds_at_leaves,
+    is_bound_at_leaves,
     remove_caps,
     resolve_maxima_at_call,
     transform_inside_clamp,
@@ -37,14 +42,14 @@ from archline.recurrences.exact.constraints import InductionProof, ProvedBound
 from archline.recurrences.exact.explain import explain_recurrence
 from archline.recurrences.exact.indexed import LengthRecurrence, reduce_to_length
 from archline.recurrences.exact.leaves import remove_leaf_counts
-from archline.recurrences.exact.search import SearchInputs, bound_by_components, exact_form, search_bound
-from archline.recurrences.exact.transitions import Foreign
+from archline.recurrences.exact.search import SearchInputs, bound_by_components, search_bound, search_exact_form
+from archline.recurrences.exact.transitions import ForeignBounds
 from archline.recurrences.model import (
     BoundSide,
     IntegerRecurrence,
     Recurrence,
+    RecurrenceSystem,
     SizeFunction,
-    System,
     find_calls,
 )
 
@@ -74,7 +79,7 @@ class RecursionSolver:
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
         extracted, model = self.extract_systems(algorithm), self._outer.model
-        if (gap := self._termination_gap(algorithm) or extracted.gap) is not None:
+        if (gap := self._missing_termination_proof(algorithm) or extracted.gap) is not None:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         names = [name for name in extracted.systems if model.metric(name).name in model.asked]
@@ -83,10 +88,10 @@ class RecursionSolver:
     def plain(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression instead of regimes, which loops sum more easily."""
         costs = self.tally(algorithm)
-        amounts = {name: self._single_expression(algorithm, name, costs.amount(name)) for name in costs.names}
+        amounts = {name: self._merge_regimes(algorithm, name, costs.amount(name)) for name in costs.names}
         return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap)
 
-    def _single_expression(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
+    def _merge_regimes(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
         if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
             return amount
         extracted = self.extract_systems(algorithm)
@@ -102,13 +107,13 @@ class RecursionSolver:
         return KnownAmount(facts.restore(low), facts.restore(high))
 
     @memoised
-    def _termination_gap(self, algorithm: s.Algorithm) -> UnknownAmount | None:
+    def _missing_termination_proof(self, algorithm: s.Algorithm) -> UnknownAmount | None:
         """Return the reason why termination is not proved, so that no induction is valid; None if it is proved."""
         # The upper function of any metric contains all calls; without any function, all costs are unknown.
         extracted = self.extract_systems(algorithm)
-        functions = (extracted.function(metric, True) for metric in self._outer.model.expected)
+        functions = (extracted.function(metric, True) for metric in self._outer.model.recurrence_metrics)
         function = next(filter(None, functions), None)
-        promised = index_declaration(algorithm, declared_scope(self._outer.module, algorithm)).facts
+        promised = read_index_properties(algorithm, declared_scope(self._outer.module, algorithm)).facts
         missing = "" if function is None else self._suggest_declaration(function, promised)
         reason = f"the recursion of `{algorithm.name}` is not proved to end: no size is known to shrink in all calls; "
         return UnknownAmount(append_failures(reason + missing), algorithm.span) if missing else None
@@ -125,15 +130,15 @@ class RecursionSolver:
     @memoised
     def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         """Return the solution of a metric of a recursive algorithm; its amount is unknown if none is found."""
-        system = self._termination_gap(algorithm) or self.extract_systems(algorithm).system(metric)
-        if not isinstance(system, System):
-            return MetricSolution(system or NOTHING)
-        solution = self._sum_over_kinds(algorithm, metric) or self._solve_once(algorithm, metric, system)
+        system = self._missing_termination_proof(algorithm) or self.extract_systems(algorithm).system(metric)
+        if not isinstance(system, RecurrenceSystem):
+            return MetricSolution(system or ZERO_AMOUNT)
+        solution = self._sum_over_kinds(algorithm, metric) or self._solve_system(algorithm, metric, system)
         functions = self._extraction.systems(metric)
         names = tuple(system.functions)
         if not all(_depends_on_sizes(function, functions) for function in system.functions.values()):
             return solution
-        values = self._values_of(metric)
+        values = self._value_table(metric)
 
         def enclose(point: Point) -> Interval:
             sizes = {name: int(value) for name, value in point.items()}
@@ -157,13 +162,13 @@ class RecursionSolver:
             return None
         return MetricSolution(exact_amount(sum(exact, ZERO)))
 
-    def _solve_once(self, algorithm: s.Algorithm, metric: str, system: System) -> MetricSolution:
+    def _solve_system(self, algorithm: s.Algorithm, metric: str, system: RecurrenceSystem) -> MetricSolution:
         """Solve the recurrences of a metric; metrics with equal systems share one solution."""
         key = algorithm, _system_key(system)
         if key not in self._alike:
             try:
                 with limit_effort(MAX_EFFORT, own=True):
-                    self._alike[key] = self._solve_metric(algorithm, metric)
+                    self._alike[key] = self._solve_by_lengths_or_indices(algorithm, metric)
             except (TooComplexError, NotComparableError, EvaluationError, OverflowError) as problem:
                 reason = str(problem) or "the sizes of its calls cannot be compared with its own"
                 self._alike[key] = MetricSolution(
@@ -176,9 +181,9 @@ class RecursionSolver:
         extracted = self.extract_systems(algorithm)
         system = extracted.system(metric)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
-        if not isinstance(system, System) or lower is None or upper is None:
+        if not isinstance(system, RecurrenceSystem) or lower is None or upper is None:
             return None
-        proofs = self._solve_once(algorithm, metric, system).proofs
+        proofs = self._solve_system(algorithm, metric, system).proofs
         least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
             return explain_recurrence(system, lower, upper, proofs, more)
@@ -189,13 +194,13 @@ class RecursionSolver:
         """Return the recurrence from which the growth of a metric is derived; None if termination is not proved."""
         extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
-        if lower is None or upper is None or self._termination_gap(algorithm) is not None:
+        if lower is None or upper is None or self._missing_termination_proof(algorithm) is not None:
             return None
         least, most = self._length_recurrence(lower), self._length_recurrence(upper)
         if least.indices is None or most.indices is None:
             least, most = LengthRecurrence(lower), LengthRecurrence(upper)
 
-        def foreign_bounds(above: bool) -> Foreign:
+        def foreign_bounds(above: bool) -> ForeignBounds:
             return self._foreign_bounds(metric, upper, BoundSide.UPPER if above else BoundSide.LOWER)
 
         return IntegerRecurrence(least.function, most.function, most.indices, foreign_bounds)
@@ -212,7 +217,7 @@ class RecursionSolver:
                 self._everywhere[key] = closed.amount.upper if upper else closed.amount.lower
             else:
                 recursive = closed.pieces[-1].upper if upper else closed.pieces[-1].lower
-                fits = holds_at_leaves(function, recursive, upper)
+                fits = is_bound_at_leaves(function, recursive, upper)
                 self._everywhere[key] = recursive if fits else self._search_bound(function, metric, upper)
         return self._everywhere[key]
 
@@ -223,7 +228,7 @@ class RecursionSolver:
             bound = search_bound(reduced.function, upper, inputs, everywhere=True)
         return None if bound is None else reduced.restored(bound.value)
 
-    def _remove_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
+    def _find_bound_without_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
         """Return a bound without maxima in place of `found`, for proofs about powers of two."""
         uncapped = remove_caps(found, function.facts, upper)
         if upper or uncapped == found:
@@ -238,7 +243,7 @@ class RecursionSolver:
     def _length_recurrence(self, function: SizeFunction) -> LengthRecurrence:
         return reduce_to_length(function)
 
-    def _bound_at_call(
+    def _make_call_bound(
         self, function: SizeFunction, metric: str, side: BoundSide
     ) -> Callable[[tuple[Poly, ...], Facts], Poly]:
         """Return a function from the arguments of a call of `function`, and facts, to a bound of the cost of the call.
@@ -251,16 +256,16 @@ class RecursionSolver:
             if form is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
                 needed = "closed form" if side is BoundSide.EXACT else "bound"
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
-            sizes = sizes_of_call(function, arguments)
+            sizes = find_symbol_values_in_call(function, arguments)
             if side is not BoundSide.EXACT:
                 form = transform_inside_clamp(form, partial(remove_leaf_counts, upper=side is BoundSide.UPPER))
             if facts.powers and side is not BoundSide.EXACT:
                 # At powers of two the logarithm that replaces halvings from below equals their number.
-                form = form if side is BoundSide.UPPER else remove_halvings(form, function.facts)
+                form = form if side is BoundSide.UPPER else replace_halvings_by_logs(form, function.facts)
                 resolved = resolve_maxima_at_call(form, sizes, facts)
                 if resolved is not None:
                     return resolved
-                form = self._remove_maxima(function, metric, side is BoundSide.UPPER, form)
+                form = self._find_bound_without_maxima(function, metric, side is BoundSide.UPPER, form)
             elif side is BoundSide.LOWER:
                 # Few proofs succeed for the form itself at halves that are rounded up.
                 return facts.simplify(bound_at_foreign_call(form, function.facts, sizes, facts))
@@ -281,17 +286,17 @@ class RecursionSolver:
         if not _depends_on_sizes(function, functions):
             return SearchInputs(foreign, None, places=places)
         if function is functions[function.name]:
-            return SearchInputs(foreign, self._values_of(metric), places=places)
+            return SearchInputs(foreign, self._value_table(metric), places=places)
         narrow = self._narrow.setdefault(function, ValueTable({**functions, function.name: function}))
         return SearchInputs(foreign, narrow, places=places)
 
-    def _foreign_bounds(self, metric: str, function: SizeFunction, side: BoundSide) -> Foreign:
+    def _foreign_bounds(self, metric: str, function: SizeFunction, side: BoundSide) -> ForeignBounds:
         """Map the functions of all other algorithms, by name, to the bounds of their calls."""
         functions = self._extraction.systems(metric)
         foreign = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
-        return {name: self._bound_at_call(called, metric, side) for name, called in foreign.items()}
+        return {name: self._make_call_bound(called, metric, side) for name, called in foreign.items()}
 
-    def _values_of(self, metric: str) -> ValueTable:
+    def _value_table(self, metric: str) -> ValueTable:
         """Return the table that computes values of all functions of a metric."""
         values = self._values.setdefault(metric, ValueTable({}))
         values.learn(self._extraction.systems(metric))
@@ -303,10 +308,10 @@ class RecursionSolver:
         if not upper and inputs.values is None and self._outer.model.upper_only:
             return None
         if function.name not in self._exact:
-            self._exact[function.name] = None if inputs.values is None else exact_form(function, inputs)
+            self._exact[function.name] = None if inputs.values is None else search_exact_form(function, inputs)
         return self._exact[function.name] or search_bound(function, upper, inputs)
 
-    def _solve_metric(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+    def _solve_by_lengths_or_indices(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         extracted = self.extract_systems(algorithm)
         lower, upper = extracted.function(metric, False), extracted.function(metric, True)
         assert lower is not None
@@ -335,7 +340,7 @@ class RecursionSolver:
         if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
         high = self._solve_side(upper, metric, True)
-        by_layers = self._bound_by_layers(lower, upper, metric, (low, high)) if most.indices is None else None
+        by_layers = self._bound_groups_of_cases(lower, upper, metric, (low, high)) if most.indices is None else None
         if by_layers is not None:
             return by_layers
         top = self._limiting_bound(algorithm, metric) if high is None else high.value
@@ -358,7 +363,7 @@ class RecursionSolver:
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
     ) -> MetricSolution | None:
         """Sum over the levels of a recursion whose calls multiply all sizes by constants; None if they do not."""
-        below, above = closed_form(least.function), closed_form(most.function)
+        below, above = bound_by_levels(least.function), bound_by_levels(most.function)
         if above.upper is None:
             return None
         low, high = ZERO if below.lower is None else least.restored(below.lower), most.restored(above.upper)
@@ -370,7 +375,7 @@ class RecursionSolver:
             return MetricSolution(amount_in_sizes(whole[1].facts, low, high), proofs=proofs)
         return replace(solution_by_regimes(*whole, low, high), proofs=proofs)
 
-    def _bound_by_layers(
+    def _bound_groups_of_cases(
         self, least: SizeFunction, most: SizeFunction, metric: str, known: tuple[ProvedBound | None, ProvedBound | None]
     ) -> MetricSolution | None:
         """Bound groups of cases separately, if the `known` bounds of all cases do not have the function's growth.
@@ -399,8 +404,8 @@ class RecursionSolver:
         ):
             return None
         scope = declared_scope(self._outer.module, function.algorithm)
-        bounds = indexed.index_bounds(
-            function, index_declaration(function.algorithm, scope), self._search_inputs(metric, function).values
+        bounds = indexed.search_index_bounds(
+            function, read_index_properties(function.algorithm, scope), self._search_inputs(metric, function).values
         )
         if bounds is None:
             return None
@@ -435,7 +440,7 @@ def _depends_on_sizes(function: SizeFunction, functions: Mapping[str, SizeFuncti
     return not any(equation.data for name in names for equation in functions[name].equations)
 
 
-def _system_key(system: System) -> str:
+def _system_key(system: RecurrenceSystem) -> str:
     """Return the equations as text without the name of the metric: a key that is the same for equal systems."""
     functions = system.functions.values()
     text = "\n".join(equation.value.key for function in functions for equation in function.equations)

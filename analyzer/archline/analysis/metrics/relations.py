@@ -16,15 +16,15 @@ from collections.abc import Iterator
 
 from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
-from archline.algebra.expand import as_fractions
+from archline.algebra.expand import write_quotients_as_fractions
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.analysis.bounds import Bound, Piece, build_piece
 from archline.analysis.cost import Cost, Costs, enclose_cost
 from archline.expr.intervals import EvaluationError, Interval, Point
 from archline.language import syntax as s
-from archline.language.call_graph import declared_costs, find_reachable
+from archline.language.call_graph import find_reachable, list_declared_costs
 from archline.language.metrics import METRICS
 from archline.language.model import Module
 from archline.records import record, replace
@@ -48,7 +48,7 @@ def may_exceed(metric: str, module: Module, algorithm: s.Algorithm) -> bool:
     if definition is None or definition.at_most in definition.within:
         return False
     bodies = tuple(called.body for called in (algorithm, *find_reachable(module, algorithm)))
-    return any(declared == metric for _, _, declared in declared_costs(module, bodies))
+    return any(declared == metric for _, _, declared in list_declared_costs(module, bodies))
 
 
 def _bound_above(cost: Cost, limit: Cost, facts: Facts) -> Cost:
@@ -73,7 +73,7 @@ def _mark_exact(cost: Cost) -> Cost:
 
 
 def _is_proved_nonnegative(difference: Poly, facts: Facts) -> bool:
-    return never_negative(difference.substitute(facts.rewrites), facts)
+    return prove_never_negative(difference.substitute(facts.rewrites), facts)
 
 
 def time_cost(costs: Costs, processors: Poly, name: str) -> Cost:
@@ -100,16 +100,16 @@ def time_cost(costs: Costs, processors: Poly, name: str) -> Cost:
     )
 
 
-Bounds = tuple[Poly, Poly]
+BoundPair = tuple[Poly, Poly]
 
 
-def _require_bounds(cost: Cost) -> Bounds:
+def _require_bounds(cost: Cost) -> BoundPair:
     assert cost.lower is not None
     assert cost.upper is not None
     return cost.lower, cost.upper
 
 
-def _bound_time(work: Bounds, span: Bounds, processors: Poly) -> Bounds:
+def _bound_time(work: BoundPair, span: BoundPair, processors: Poly) -> BoundPair:
     share = processors**-1
     # Serial code takes its time on any number of processors.
     least = span[0] if work[0] == span[0] else a.maximum(work[0] * share, span[0])
@@ -131,7 +131,7 @@ def _bounds_by_case(work: tuple[Piece, ...], span: tuple[Piece, ...], processors
 def claim_margins(costs: Costs, processors: Poly, claimed: Poly, relation: str) -> Iterator[tuple[Poly, ...]]:
     """Yield groups of values, multiplied by the processors; the claim on the time holds if all groups have one >= 0."""
     work, span = _require_bounds(costs["work"]), _require_bounds(costs["span"])
-    target = as_fractions(claimed) * processors
+    target = write_quotients_as_fractions(claimed) * processors
     if relation in ("==", "<="):
         yield (target - span[1] * processors - work[1],)
     if relation in ("==", ">="):

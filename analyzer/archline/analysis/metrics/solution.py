@@ -7,9 +7,9 @@ from functools import partial
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
-from archline.analysis.bounds import Piece, Region, Written, build_piece
+from archline.analysis.bounds import ConditionWriter, Piece, Region, build_piece
 from archline.analysis.cost import IntervalAt
-from archline.ir.amounts import Amount, KnownAmount, map_known
+from archline.ir.amounts import Amount, KnownAmount, map_bounds
 from archline.records import field, record
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.model import Decision, Equation, SizeFunction, find_case_conditions
@@ -35,9 +35,9 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
     both = tuple(zip(least.equations, most.equations, strict=True))
     ends = [(low, high) for low, high in both if not low.recursive and not high.recursive]
     same = all(facts.simplify(low.value) == lower and facts.simplify(high.value) == upper for low, high in ends)
-    if same or (lower == upper and all(_has_closed_form(pair, lower) for pair in ends)):
+    if same or (lower == upper and all(_equals_closed_form(pair, lower) for pair in ends)):
         return MetricSolution(amount_in_sizes(facts, lower, upper))
-    indicators = [_case_indicator(low.decisions) for low, _ in ends]
+    indicators = [_multiply_indicators(low.decisions) for low, _ in ends]
     rest = ONE - sum(indicators, ZERO)
     low, high = rest * lower, rest * upper
     for indicator, (first, second) in zip(indicators, ends, strict=True):
@@ -45,7 +45,9 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
     recursive = [a for a, b in both if a.recursive or b.recursive]
     skipped = [equation.decisions for equation in recursive]
 
-    def build(indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: Written = tuple) -> Piece:
+    def build(
+        indicator: Poly, cases: tuple[Facts, ...], low: Poly, high: Poly, written: ConditionWriter = tuple
+    ) -> Piece:
         # An indicator is 1 in its case, and 0 elsewhere.
         region, values = Region((facts.restore(indicator - 1),), cases, written), amount_in_sizes(facts, low, high)
         return build_piece(region, values.lower, values.upper, "recurrence")
@@ -55,11 +57,11 @@ def solution_by_regimes(least: SizeFunction, most: SizeFunction, lower: Poly, up
         for indicator, (a, b) in zip(indicators, ends, strict=True)
     ]
     pieces.append(build(rest, tuple(equation.facts for equation in recursive), lower, upper))
-    amount = map_known(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
+    amount = map_bounds(KnownAmount(low, high), partial(reduce_in_sizes, facts=facts))
     return MetricSolution(amount, tuple(pieces))
 
 
-def _has_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:
+def _equals_closed_form(ends: tuple[Equation, Equation], value: Poly) -> bool:
     """Test whether the values of a base case equal the closed form of the recursive cases there."""
     pinned = {name: low for name, bound in ends[0].facts.bounds.items() for low in bound.lower if low in bound.upper}
     differences = (case.facts.simplify(case.value - value) for case in ends)
@@ -72,7 +74,7 @@ def amount_in_sizes(facts: Facts, lower: Poly, upper: Poly) -> KnownAmount:
     return KnownAmount(low, low if upper == lower else facts.restore(upper))
 
 
-def _case_indicator(decisions: tuple[Decision, ...]) -> Poly:
+def _multiply_indicators(decisions: tuple[Decision, ...]) -> Poly:
     product = ONE
     for decision in decisions:
         product = product * (decision.indicator if decision.taken else ONE - decision.indicator)

@@ -13,7 +13,12 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import OutOfBudgetError, TooComplexError, limit_effort
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.reduce import reduce_in_sizes
-from archline.analysis.metrics.data import amount_at_sizes, closed_amount, with_assumed, without_settled
+from archline.analysis.metrics.data import (
+    amount_at_sizes,
+    bind_assumed_integers,
+    bound_settled_integers,
+    express_in_sizes,
+)
 from archline.analysis.metrics.operations import (
     STANDARD,
     CostModel,
@@ -25,25 +30,25 @@ from archline.analysis.metrics.operations import (
 from archline.analysis.metrics.tally import FREE, DerivationStep, Tally, choose_tally, repeat_tally, unknown_cost
 from archline.expr.tree import Span
 from archline.ir import max_plus
-from archline.ir.amounts import NOTHING, Amount, KnownAmount, amount_up_to, map_known, scale_amount
-from archline.ir.conditions import assuming_facts, indicator_bounds, is_summable, negate_condition, scope_after
+from archline.ir.amounts import ZERO_AMOUNT, Amount, KnownAmount, map_bounds, scale_amount, widen_to_zero
+from archline.ir.conditions import assume_facts, bound_indicator, is_summable, negate_condition, scope_after
 from archline.ir.declarations import declared_scope
 from archline.ir.max_plus import MaxPlusMap
 from archline.ir.ranges import (
     IterationRange,
+    bound_data_range,
+    bound_extent,
+    bound_fork_depth,
+    bound_integer,
     bound_over_loop,
     compose_iterations,
-    data_range,
-    extent_range,
-    extent_value,
+    evaluate_extent,
     fork_depth,
-    fork_depth_by_data,
-    int_range,
     static_range,
 )
-from archline.ir.scope import NotStaticError, Scope, floor_of_bound, static_value
+from archline.ir.scope import NotStaticError, Scope, floor_while_bound, static_value
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.metrics import CALL, ITERATION, TEST
 from archline.language.model import BoundBy, Module, Signature
 from archline.language.visitor import StatementVisitor
@@ -53,9 +58,9 @@ Outcome = tuple[Tally, str, tuple[DerivationStep, ...]]
 """The cost of a statement, the rule that gives it, and the steps inside it."""
 
 
-MAX_ROUGH_PRODUCTS = 40_000
+MAX_SECOND_BOUND_PRODUCTS = 40_000
 """The effort, besides that of the exact count, for a second bound of a loop that counts fewer guards."""
-MAX_TERMS, MAX_PASSED = 8, 4
+MIN_INTERCHANGE_TERMS, MAX_INTERCHANGED_LOOPS = 8, 4
 """The number of terms above which a loop is interchanged with inner loops, and the maximum number of these."""
 GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
     lambda taken, scope: True,
@@ -65,7 +70,7 @@ GUARD_FILTERS: tuple[Callable[[Poly, Scope], bool], ...] = (
 """Tests of which guards are counted exactly, by their indicators; if one gives no closed form, the next is used."""
 
 
-class Solver(Protocol):
+class RecursionCosts(Protocol):
     """Solves recursive algorithms."""
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
@@ -97,7 +102,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     """False in a derivation of recurrences, where costs of recursive calls stay unknown functions."""
 
     @property
-    def recursions(self) -> Solver:
+    def recursions(self) -> RecursionCosts:
         """The solutions of recursive algorithms."""
         raise NotImplementedError
 
@@ -109,7 +114,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if algorithm in self._open:
             reason = f"`{algorithm.name}` is part of a mutual recursion that is not analysed"
             return unknown_cost(reason, algorithm.span), ()
-        if self._solves and find_component(self.module, algorithm):
+        if self._solves and find_recursive_component(self.module, algorithm):
             result: Result = self.recursions.tally(algorithm), ()
         else:
             self._open.add(algorithm)
@@ -130,20 +135,24 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return unknown_cost(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
         shortest = partial(reduce_in_sizes, facts=scope.facts)
-        return closed.ended(lambda amount: map_known(closed_amount(amount, scope.facts, algorithm), shortest)), steps
+        return closed.ended(
+            lambda amount: map_bounds(express_in_sizes(amount, scope.facts, algorithm), shortest)
+        ), steps
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         """Return the cost of a call of an algorithm (1 plus its cost at the arguments' sizes) or of an extern."""
         target = self.module.targets[call]
         if isinstance(target, s.Extern):
-            return declared_amounts(target.costs, _extern_scope(target, scope), f"extern {target.name}", self.model)
+            return declared_amounts(
+                target.costs, _bind_extern_symbols(target, scope), f"extern {target.name}", self.model
+            )
         if (known := self.model.call(call)) is not None:
             return known
         body, _ = self.algorithm(target)
         sizes = self.sizes(call, target, scope)
         facts = scope.facts
         varies = any(not value.names <= scope.fixed for value in sizes.values())
-        if self._solves and varies and find_component(self.module, target):
+        if self._solves and varies and find_recursive_component(self.module, target):
             body = self.recursions.plain(target)
 
         def at_call(amount: Amount) -> Amount:
@@ -156,18 +165,18 @@ class Statements(StatementVisitor[Scope, Outcome]):
         signature = self.module.signatures[target]
         sizes: dict[str, Poly] = {}
         for name, bound in self.module.bindings[call].items():
-            expr = bound or self._view_extent(call, name, signature)
+            expr = bound or self._find_view_extent(call, name, signature)
             try:
                 if expr is None:
                     raise NotStaticError("it depends on the data", call)
-                sizes[name] = extent_value(expr, scope)
+                sizes[name] = evaluate_extent(expr, scope)
             except NotStaticError:
                 least = ZERO if name in signature.at_least else None
-                ends = None if expr is None else int_range(expr, scope)
+                ends = None if expr is None else bound_integer(expr, scope)
                 sizes[name] = Poly.of_atom(a.Data(f"{name} at {call.span}", least, None if ends is None else ends[1]))
         return sizes
 
-    def _view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
+    def _find_view_extent(self, call: s.Call, name: str, signature: Signature) -> s.Expr | None:
         """Return the extent that gives a size of the callee, if the argument is a view with data-dependent bounds."""
         for binding in signature.sizes:
             if binding.name == name and binding.by is BoundBy.EXTENT:
@@ -184,7 +193,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             tally, rule, children = self.statement(statement, scope)
             tally = self.model.statement(statement, scope).then(tally, scope.facts)
             if scope.settled:
-                tally = without_settled(tally, scope)
+                tally = bound_settled_integers(tally, scope)
             total = total.then(tally, scope.facts)
             if tally is not FREE or children:
                 span_rule = None
@@ -192,7 +201,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
                     span_rule = f"ceil(log2(iterations)) + maximum over {statement.forks} of (1 + body)"
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
-                scope = with_assumed(statement.assumed, body[: number - 1], body[number - 1 :], scope)
+                scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
             scope = self.behind(statement, scope, body[number:])
             holds_array = holds_array or statement.array is not None
         if holds_array:
@@ -246,7 +255,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         before = {name: path.finish for name, path in self.model.event(CALL).paths.items()}
         body = self.call(call, scope)
         forked = {
-            name: max_plus.spawned_map(before.get(name, NOTHING), path.finish) for name, path in body.paths.items()
+            name: max_plus.spawn_map(before.get(name, ZERO_AMOUNT), path.finish) for name, path in body.paths.items()
         }
         run = replace(body, paths=forked)
         return arguments.then(run, scope.facts), rule, ()
@@ -259,7 +268,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return cost
         extents = []
         for extent in shape:
-            amount = extent_range(extent, scope)
+            amount = bound_extent(extent, scope)
             if amount is None:
                 return unknown_cost("the extent of a whole-array assignment depends on the data", extent.span)
             extents.append(amount)
@@ -286,7 +295,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if not total.exact and len(self._guards) > before and self.counts_guards:
             if not total.known:
                 return total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts), children
-            with suppress(OutOfBudgetError), limit_effort(MAX_ROUGH_PRODUCTS):
+            with suppress(OutOfBudgetError), limit_effort(MAX_SECOND_BOUND_PRODUCTS):
                 total = total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts)
         return total, children
 
@@ -303,9 +312,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return len(self._counts) > 1
 
     @property
-    def ungoverned(self) -> Self:
+    def without_guard_counts(self) -> Self:
         """A derivation that counts no guards: guarded code is bounded as never or always executed."""
-        return self._with_fewer_guards().ungoverned if self.counts_guards else self
+        return self._with_fewer_guards().without_guard_counts if self.counts_guards else self
 
     def _count_loop(self, loop: s.Loop, scope: Scope) -> Result:
         iterations = self.iterations(loop, scope)
@@ -325,8 +334,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if total.known and not total.exact and all(path.serial for path in body.paths.values()):
             # Summed apart, the tests stay exact even if the body has only bounds.
             total = sum_over_iterations(test).then(sum_over_iterations(body), scope.facts)
-        if total.known and total.length > MAX_TERMS:
-            with suppress(OutOfBudgetError, NotStaticError), limit_effort(MAX_ROUGH_PRODUCTS):
+        if total.known and total.length > MIN_INTERCHANGE_TERMS:
+            with suppress(OutOfBudgetError, NotStaticError), limit_effort(MAX_SECOND_BOUND_PRODUCTS):
                 swapped = self._interchanged_cost(loop, scope)
                 if swapped is not None and swapped.length < total.length:
                     total = swapped
@@ -343,14 +352,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
         body = loop.body
         while len(body) == 1 and isinstance(nested := body[0], s.Loop) and not nested.parallel:
             ends = nested.lo, nested.hi, nested.step
-            if loop.variable in s.names(ends) or any(call in self.module.targets for call in s.find(ends, s.Call)):
+            if loop.variable in s.names(ends) or any(
+                call in self.module.targets for call in s.find_nodes(ends, s.Call)
+            ):
                 break
             passed.append(nested)
             body = nested.body
         if (
-            not 0 < len(passed) <= MAX_PASSED
+            not 0 < len(passed) <= MAX_INTERCHANGED_LOOPS
             or loop.span in self._sunk
-            or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find(body, s.Loop))
+            or not any(loop.variable in s.names((inner.lo, inner.hi)) for inner in s.find_nodes(body, s.Loop))
             or any(self.model.iteration(outer).names for outer in (loop, *passed))
         ):
             return None
@@ -379,20 +390,20 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _derive_data_loop(self, loop: s.Loop, problem: NotStaticError, scope: Scope) -> Result:
         """Derive a loop over a segment of an offsets array, or up to a declared bound of data."""
-        range_ = data_range(loop, scope)
+        range_ = bound_data_range(loop, scope)
         if range_ is None:
             return unknown_cost(f"the bounds of this loop: {problem.reason}", loop.span), ()
         trips = range_.trips
         facts = scope.facts.with_symbol(loop.variable, (range_.first,), (range_.last,))
         with_variable = scope.with_facts(facts).with_value(loop.variable, Poly.symbol(loop.variable))
-        total, children = self._any_iteration_cost(loop, trips, with_variable)
+        total, children = self._bound_loop_by_trip_count(loop, trips, with_variable)
         if not total.known:
             # Without a value for the loop variable, guards on it depend on data, and so are bounded.
-            bounded, children = self._any_iteration_cost(loop, trips, scope.without_value(loop.variable))
+            bounded, children = self._bound_loop_by_trip_count(loop, trips, scope.without_value(loop.variable))
             total = total.within(bounded, scope.facts)
         return total, children
 
-    def _any_iteration_cost(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
+    def _bound_loop_by_trip_count(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:
         """Bound the cost of a loop by its trip count and bounds of one iteration that hold for all."""
         body, children = self.block(loop.body, scope)
 
@@ -410,16 +421,16 @@ class Statements(StatementVisitor[Scope, Outcome]):
         once = self._iteration_cost(loop, scope).then(body, scope.facts).map(without_variable, free_path)
         if loop.parallel:
             side_by_side = once.map(
-                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(amount_up_to(path.finish))
+                lambda amount: scale_amount(amount, trips), lambda path: max_plus.serial_map(widen_to_zero(path.finish))
             )
-            return side_by_side.then(self.model.fork(fork_depth_by_data(trips)), scope.facts), children
+            return side_by_side.then(self.model.fork(bound_fork_depth(trips)), scope.facts), children
         return repeat_tally(once, trips), children
 
     def while_loop(self, loop: s.While, scope: Scope) -> Outcome:
         test = self._test_cost(loop.condition, scope)
         body, children = self.block(loop.body, scope)
         try:
-            limit = floor_of_bound(static_value(loop.limit, scope), scope.facts)
+            limit = floor_while_bound(static_value(loop.limit, scope), scope.facts)
         except NotStaticError as problem:
             return unknown_cost(f"the bound of this while: {problem.reason}", loop.span), "", children
         trips = KnownAmount(ZERO, scope.facts.positive_part(limit))
@@ -443,8 +454,8 @@ class Statements(StatementVisitor[Scope, Outcome]):
             self._guards.append(first)
         inside, outside = self._scope_of_data_branch(first.condition, scope), scope
         if indicator.exact:
-            inside = assuming_facts(scope, first.condition)
-            outside = assuming_facts(scope, negate_condition(first.condition))
+            inside = assume_facts(scope, first.condition)
+            outside = assume_facts(scope, negate_condition(first.condition))
         body, children = self.block(first.body, inside) if indicator.upper else (FREE, ())
         otherwise, _, more = self._other_branches(rest, outside) if indicator.lower != ONE else (FREE, "", ())
         rule = "test + the branch that the sizes choose" if indicator.exact else "test + one of the branches"
@@ -452,7 +463,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
 
     def _indicator_bounds(self, condition: s.Expr, scope: Scope) -> KnownAmount:
         """Bound the indicator of a condition: from 0 to 1 if it depends on data or is not counted."""
-        return indicator_bounds(condition, scope, lambda taken: self._counts[0](taken, scope))
+        return bound_indicator(condition, scope, lambda taken: self._counts[0](taken, scope))
 
     def _scope_of_data_branch(self, condition: s.Expr, scope: Scope) -> Scope:
         """Return the scope in a branch whose condition depends on data."""
@@ -465,7 +476,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         return self.branches(tuple(rest), scope) if rest else (FREE, "", ())
 
 
-def _extern_scope(extern: s.Extern, scope: Scope) -> Scope:
+def _bind_extern_symbols(extern: s.Extern, scope: Scope) -> Scope:
     """Bind unbound names in the declared cost of an extern to new symbols, whose values `--at` sets."""
     for name in sorted(s.names(extern.costs) - scope.values.keys()):
         scope = scope.with_value(name, Poly.symbol(name))

@@ -10,19 +10,19 @@ from archline.algebra.polynomial import Poly
 from archline.expr.tree import Span
 from archline.ir import max_plus
 from archline.ir.amounts import (
-    NOTHING,
+    ZERO_AMOUNT,
     Amount,
     KnownAmount,
     UnknownAmount,
-    add,
+    add_amounts,
+    bound_either_amount,
     choose_by_indicator,
-    either_amount,
     exact_amount,
-    map_known,
+    intersect_amounts,
+    map_bounds,
     scale_amount,
-    tighter_amount,
 )
-from archline.ir.max_plus import IDLE, MaxPlusMap
+from archline.ir.max_plus import IDENTITY_MAP, MaxPlusMap
 from archline.records import field, record, replace
 
 T = TypeVar("T")
@@ -45,15 +45,15 @@ class Tally:
     def amount(self, name: str) -> Amount:
         """Return the amount of a metric; for a path the time at which all code has ended, spawned calls too."""
         path = self.paths.get(name)
-        amount = self.sums.get(name, NOTHING) if path is None else path.finish
+        amount = self.sums.get(name, ZERO_AMOUNT) if path is None else path.finish
         return amount if self.gap is None or isinstance(amount, UnknownAmount) else self.gap
 
     def whole(self, name: str) -> Amount:
         """Return the amount of a metric in total: the sum over its kinds if that is exact, else the total count."""
         kinds = [amount for kind, amount in self.sums.items() if kind.startswith(f"{name}.")]
-        kinds_sum: Amount = NOTHING
+        kinds_sum: Amount = ZERO_AMOUNT
         for amount in kinds:
-            kinds_sum = add(kinds_sum, amount)
+            kinds_sum = add_amounts(kinds_sum, amount)
         total = self.amount(name)
         if not kinds or self.gap is not None:
             return total
@@ -74,7 +74,7 @@ class Tally:
             return self
         if self is FREE:
             return following
-        return self._combine(following, add, lambda first, second: max_plus.compose_maps(first, second, facts))
+        return self._combine(following, add_amounts, lambda first, second: max_plus.compose_maps(first, second, facts))
 
     def _combine(
         self,
@@ -83,8 +83,8 @@ class Tally:
         of_paths: Callable[[MaxPlusMap, MaxPlusMap], MaxPlusMap],
     ) -> Tally:
         return Tally(
-            _combine_by_name(self.sums, second.sums, NOTHING, of_sums),
-            _combine_by_name(self.paths, second.paths, IDLE, of_paths),
+            _combine_by_name(self.sums, second.sums, ZERO_AMOUNT, of_sums),
+            _combine_by_name(self.paths, second.paths, IDENTITY_MAP, of_paths),
             self.gap or second.gap,
             self.declared | second.declared,
         )
@@ -126,10 +126,10 @@ class Tally:
 
         def tighter_path(first: MaxPlusMap, rough: MaxPlusMap) -> MaxPlusMap:
             if first.serial and rough.serial:
-                return max_plus.serial_map(tighter_amount(first.finish, rough.finish, facts))
+                return max_plus.serial_map(intersect_amounts(first.finish, rough.finish, facts))
             return rough if isinstance(first.finish, UnknownAmount) else first
 
-        return self._combine(second, lambda one, rough: tighter_amount(one, rough, facts), tighter_path)
+        return self._combine(second, lambda one, rough: intersect_amounts(one, rough, facts), tighter_path)
 
 
 FREE = Tally()
@@ -155,7 +155,7 @@ def choose_tally(indicator: KnownAmount, first: Tally, second: Tally, facts: Fac
     return first._combine(
         second,
         lambda one, other: choose_by_indicator(indicator.lower, one, other),
-        lambda one, other: max_plus.choose_map(indicator.lower, one, other, facts),
+        lambda one, other: max_plus.select_map(indicator.lower, one, other, facts),
     )
 
 
@@ -163,8 +163,8 @@ def either_tally(first: Tally, second: Tally, facts: Facts) -> Tally:
     """Return bounds that hold for both tallies, as data selects one or the other."""
     return first._combine(
         second,
-        lambda one, other: either_amount(one, other, facts),
-        lambda one, other: max_plus.either_map(one, other, facts),
+        lambda one, other: bound_either_amount(one, other, facts),
+        lambda one, other: max_plus.bound_either_map(one, other, facts),
     )
 
 
@@ -193,7 +193,7 @@ class DerivationStep:
         """Apply a function to every expression of the steps."""
         return replace(
             self,
-            tally=self.tally.ended(lambda amount: map_known(amount, function)),
+            tally=self.tally.ended(lambda amount: map_bounds(amount, function)),
             children=tuple(child.mapped(function) for child in self.children),
             counter=None if self.counter is None else (self.counter[0], function(self.counter[1])),
         )

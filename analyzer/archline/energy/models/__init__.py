@@ -14,7 +14,7 @@ from pathlib import Path
 
 from archline.energy import rules
 from archline.energy.model import Model
-from archline.language.diagnostics import did_you_mean, error
+from archline.language.diagnostics import error, suggest_closest
 
 
 @cache
@@ -30,7 +30,7 @@ def find_model(name: str) -> Model:
     plain, *options = name.split("+")
     names = [entry.name for entry in load_models()]
     if plain not in names:
-        hint = did_you_mean(plain, names) or "the models are " + ", ".join(f"`{entry}`" for entry in names)
+        hint = suggest_closest(plain, names) or "the models are " + ", ".join(f"`{entry}`" for entry in names)
         raise error(rules.UNKNOWN_MODEL, f"there is no energy model `{plain}`", hint=hint)
     chosen = load_models()[names.index(plain)]
     for option in options:

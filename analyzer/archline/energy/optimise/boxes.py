@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from archline.algebra.effort import is_out_of_time
-from archline.algebra.evaluate.boxes import Array, Boxes, OverBoxes
+from archline.algebra.evaluate.boxes import Array, BoundsOverBoxes, Boxes
 from archline.algebra.polynomial import Poly
 from archline.analysis.cost import Cost
 from archline.energy.formulas import bound_value, fold, names_in
@@ -35,23 +35,23 @@ from archline.records import record, replace
 
 MAX_EXAMINED = 1_000_000
 """The search ends after this many boxes and points, which fit in the time of a command."""
-DIVES = 4
+MIDDLE_BOXES = 4
 """While boxes are large, points in the middle of this many boxes are evaluated in each step."""
 DEPENDENT_DISCOUNT = 8
 """Variables to which facts leave few values are halved only if they are this many times as wide as free ones."""
 BATCH = 1024
 CHUNK = 2**14
 """Bounds are computed for this many boxes at a time, which limits the memory they take."""
-FEW = 256
+MAX_EVALUATED = 256
 """Boxes of at most this many points are evaluated point by point."""
-TIGHT = 1e-6
+MIN_IMPROVEMENT = 1e-6
 """A box is dropped unless its points may improve on the best value by more than this share."""
 MAX_BEST_POINTS = 100_000
 """At most this many of the best points are stored; the ranges of an answer are over these."""
 
 
 @record(eq=False)
-class Space:
+class BoxSpace:
     """The space that boxes divide: integer variables, and the facts that their points satisfy.
 
     `held` has both ends of each fixed number and real variable, `least` the minimum of each variable. `named` returns
@@ -62,7 +62,7 @@ class Space:
     facts: Sequence[s.Fact]
     least: Mapping[str, int]
     held: Mapping[str, tuple[Any, Any]]
-    named: Callable[[Boxes], Mapping[str, OverBoxes]]
+    named: Callable[[Boxes], Mapping[str, BoundsOverBoxes]]
     sharp: bool
 
     def bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
@@ -75,12 +75,12 @@ class Space:
         wide = [variable.name for variable in self.variables if variable.name + FROM in rows]
         wide += [name for name, (low, high) in self.held.items() if low != high]
         boxes = self._make_boxes(rows, wide)
-        objective, sides = problem.necessary(self.sharp)
+        objective, sides = problem.select_necessary(self.sharp)
         low, _ = boxes.ends(lambda part: _enclose_formula(objective, part, self.named(part)))
         fits = np.ones((len(sides), count_points(rows)), bool)
         for index, (left, right) in enumerate(sides):
 
-            def above(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> OverBoxes:
+            def above(part: Boxes, left: s.Expr = left, right: s.Expr = right) -> BoundsOverBoxes:
                 names = self.named(part)
                 return _enclose_formula(left, part, names) - _enclose_formula(right, part, names)
 
@@ -105,7 +105,7 @@ class Space:
         return Boxes(ends[0], ends[1], moving)
 
 
-def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> OverBoxes:
+def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]) -> BoundsOverBoxes:
     """Enclose the `lower` or the upper bound of a cost over boxes; of a count with its rounding to an integer.
 
     For a level of caches `words` are its Z and L.
@@ -139,7 +139,7 @@ def _mark_possible_boxes(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
     return may_be_below & may_be_above if op == "==" else may_be_below if op in ("<", "<=") else may_be_above
 
 
-def _enclose_formula(expr: s.Expr, boxes: Boxes, names: Mapping[str, OverBoxes]) -> OverBoxes:
+def _enclose_formula(expr: s.Expr, boxes: Boxes, names: Mapping[str, BoundsOverBoxes]) -> BoundsOverBoxes:
     return fold(expr, _BoxEvaluator(boxes, names))
 
 
@@ -148,32 +148,32 @@ class _BoxEvaluator:
     """Evaluates formulas over boxes."""
 
     boxes: Boxes
-    names: Mapping[str, OverBoxes]
+    names: Mapping[str, BoundsOverBoxes]
 
-    def number(self, value: int | Fraction, expr: s.Expr) -> OverBoxes:
+    def number(self, value: int | Fraction, expr: s.Expr) -> BoundsOverBoxes:
         return self.boxes.number(float(value))
 
-    def name(self, name: s.Name) -> OverBoxes:
+    def name(self, name: s.Name) -> BoundsOverBoxes:
         return self.names[name.id]
 
-    def negated(self, value: OverBoxes, expr: s.Unary) -> OverBoxes:
+    def negated(self, value: BoundsOverBoxes, expr: s.Unary) -> BoundsOverBoxes:
         return -value
 
-    def binary(self, op: str, left: OverBoxes, right: OverBoxes, expr: s.Binary) -> OverBoxes:
+    def binary(self, op: str, left: BoundsOverBoxes, right: BoundsOverBoxes, expr: s.Binary) -> BoundsOverBoxes:
         if op != "^":
-            result: OverBoxes = ARITHMETIC[op](left, right)
+            result: BoundsOverBoxes = ARITHMETIC[op](left, right)
             return result
         exponent = None if names_in(expr.right) else bound_value(expr.right, {})
         if exponent is not None and exponent.lower == exponent.upper == Fraction(float(exponent.lower)):
             return left.power(float(exponent.lower))
         return (right * left.logarithm()).exponential(2.0)
 
-    def call(self, function: str, values: Sequence[OverBoxes], expr: s.Call) -> OverBoxes:
+    def call(self, function: str, values: Sequence[BoundsOverBoxes], expr: s.Call) -> BoundsOverBoxes:
         match function:
             case "max":
-                return reduce(OverBoxes.at_least, values)
+                return reduce(BoundsOverBoxes.at_least, values)
             case "min":
-                return reduce(OverBoxes.at_most, values)
+                return reduce(BoundsOverBoxes.at_most, values)
             case "sqrt":
                 return values[0].root()
             case "log2":
@@ -188,7 +188,7 @@ class _BoxEvaluator:
 class BoxSearch:
     """A search for the best points of boxes: the most promising boxes are halved repeatedly, small ones evaluated."""
 
-    space: Space
+    space: BoxSpace
     problem: EnergyProblem
     at: Callable[[EnergyProblem, Points], Candidates | None]
     best: float = np.inf
@@ -206,7 +206,7 @@ class BoxSearch:
         self._free = find_free_variables(wide, self.space.facts, [*(names - {*self._wide}), *self.space.held])
         rows, bounds = self._prune_boxes(start)
         while count_points(rows) and self.count < MAX_EXAMINED and not is_out_of_time():
-            keep = bounds < self._find_threshold(-TIGHT)
+            keep = bounds < self._find_threshold(-MIN_IMPROVEMENT)
             self.least = min(self.least, bounds[~keep].min(initial=np.inf))
             order = np.argsort(bounds[keep], kind="stable")
             rows, bounds = _select_rows(rows, keep), bounds[keep][order]
@@ -224,12 +224,14 @@ class BoxSearch:
                     (self._compute_width(chosen, name) for name in self._free),
                     np.ones(count_points(chosen)),
                 )
-                <= FEW
+                <= MAX_EVALUATED
             )
             self._evaluate(
                 _select_rows(chosen, is_small)
                 if is_small.any()
-                else self._shrink_boxes(_select_rows(chosen, slice(None, None, -(-count_points(chosen) // DIVES))))
+                else self._shrink_boxes(
+                    _select_rows(chosen, slice(None, None, -(-count_points(chosen) // MIDDLE_BOXES)))
+                )
             )
             halves, half_bounds = self._prune_boxes(self._split_boxes(_select_rows(chosen, ~is_small)))
             rows, bounds = _join_rows([rows, halves]), np.concatenate([bounds, half_bounds])
@@ -286,7 +288,7 @@ class BoxSearch:
 
     def _shrink_boxes(self, rows: Points) -> Points:
         """Return for each box a part in its middle that has few points."""
-        side = max(1, int(FEW ** (1 / max(1, len(self._free)))))
+        side = max(1, int(MAX_EVALUATED ** (1 / max(1, len(self._free)))))
         shrunk = dict(rows)
         for name in self._free:
             low, high = rows[name + FROM], rows[name + TO]
@@ -312,7 +314,7 @@ class BoxSearch:
         at = self.at(self.problem, points) if count_points(points) else None
         if at is None:
             return
-        self.best = at.incumbent(self.best)
+        self.best = at.improve_best(self.best)
         # Points that break one constraint show whether it binds.
         near = at.nearly_feasible & (at.key <= self._find_threshold(NEAR_OPTIMUM_SHARE))
         if near.any():

@@ -15,23 +15,23 @@ import numpy as np
 
 from archline.algebra.effort import is_out_of_time
 from archline.energy.optimise.enclosures import Comparisons, Pair, Vector, minimise_planes
-from archline.energy.optimise.local import TIGHT, LocalOptimum, find_local_optimum
+from archline.energy.optimise.local import FEASIBILITY_TOLERANCE, LocalOptimum, find_local_optimum
 from archline.energy.optimise.signomials import ONE, Sum, add_sums, split_by_sign
 from archline.records import record
 
-CLOSED = 1e-8
+GAP_TOLERANCE = 1e-8
 """The search ends where no point can be better by more than this share of the best value."""
-ROUNDING, ZERO, FLAT = 1e-11, 1e-12, 1e-9
+ROUNDING_SHARE, ZERO_TOLERANCE, SLOPE_TOLERANCE = 1e-11, 1e-12, 1e-9
 """Differences are exact up to this share of the subtracted values; a value is above 0, and a slope nonzero, if larger.
 """
 MAX_BOXES, MAX_ITERATIONS, BATCH_SIZE = 200_000, 400, 2_048
 """The search ends after this many boxes or iterations; `BATCH_SIZE` boxes are examined at a time."""
-EAGER_ITERATIONS, MAX_ROWS, LEVELS = 8, 12, 30
+EAGER_ITERATIONS, MAX_ROWS, MAX_LEVELS = 8, 12, 30
 """Better points are sought in the first EAGER_ITERATIONS iterations, then in each multiple of these. At most MAX_ROWS
 weighted sums are tested in each box; at most LEVELS searches find one local optimum."""
-MAX_LOGARITHM, TOP = 80.0, 1e300
-"""Logarithms of variables without a range are at most this in absolute value; all objectives are below `TOP`."""
-TINY_SUM: Sum = {(): 1 / TOP}
+MAX_LOGARITHM, MAX_OBJECTIVE = 80.0, 1e300
+"""Limits of the absolute logarithms of variables without a range, and of objectives."""
+TINY_SUM: Sum = {(): 1 / MAX_OBJECTIVE}
 """The sum that replaces 0 where a logarithm is taken."""
 Boxes = tuple[Vector, Vector, Vector]
 """The lower and the upper ends of boxes, and for each box a number that is small if better points are likely."""
@@ -74,14 +74,14 @@ class SignomialProgram:
         return float(up - down), float(up) if min(self.objective.values()) < 0 else 0.0
 
 
-class Branching:
+class BranchAndBound:
     """A finished search: the `best` point and its `value`, a `bound` on all (infinite if none is feasible), `boxes`."""
 
     def __init__(self, model: SignomialProgram) -> None:
         self.best: LocalOptimum | None = None
         self.value = self.bound = inf
         self.boxes = 0
-        self._model, self._level = model, TOP
+        self._model, self._level = model, MAX_OBJECTIVE
         self._rows = [np.eye(len(model.pairs) + 1)[0]]
         self._run()
         self.value, self.bound = (max(0.0, end + model.constant) for end in (self.value, min(self.bound, self.value)))
@@ -116,7 +116,7 @@ class Branching:
         """Prove a bound for the boxes that are left: lower the level until no box is left."""
         scale = max(abs(self.value), abs(self._model.constant))
         while len(low) and self.best is not None and self._level + self._model.constant > 0 and not is_out_of_time():
-            self._level = self.value - max(4 * (self.value - self._level), CLOSED * scale)
+            self._level = self.value - max(4 * (self.value - self._level), GAP_TOLERANCE * scale)
             starts = range(0, len(low), BATCH_SIZE)
             pieces = [self._prune_boxes(low[k : k + BATCH_SIZE], high[k : k + BATCH_SIZE])[0] for k in starts]
             low, high, _ = (np.concatenate(parts) for parts in zip(*pieces, strict=True))
@@ -126,7 +126,10 @@ class Branching:
     def _improve_best(self, low: Vector, high: Vector, start: Vector) -> None:
         """Search a better point in a box; round whole variables to the integers next to the best point."""
         optimal, integers = self._find_local_optimum(start, low, high), self._model.whole
-        near = [{floor(exp(y) * (1 + TIGHT)), ceil(exp(y) * (1 - TIGHT))} for y in optimal.y[integers]]
+        near = [
+            {floor(exp(y) * (1 + FEASIBILITY_TOLERANCE)), ceil(exp(y) * (1 - FEASIBILITY_TOLERANCE))}
+            for y in optimal.y[integers]
+        ]
         for values in product(*near) if optimal.feasible and integers else ():
             first, last = low.copy(), high.copy()
             first[integers] = last[integers] = np.log(np.maximum(values, 1))
@@ -136,20 +139,24 @@ class Branching:
     def _find_local_optimum(self, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
         """Return a local optimum of comparisons with its value, repeatedly if the objective has negative terms."""
         model, value, scale = self._model, *self._model.value(y)
-        for _ in range(LEVELS):
+        for _ in range(MAX_LEVELS):
             optimal = find_local_optimum(model.compared(model.level(value if scale else 1.0)).at, y, low, high)
             y, before, (value, scale) = optimal.y, value, model.value(optimal.y)
             if not optimal.feasible or not scale or abs(value - before) <= 1e-14 * abs(value):
                 break
-        if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO) for row in self._rows):
+        if not any(np.allclose(row, optimal.weights, rtol=1e-9, atol=ZERO_TOLERANCE) for row in self._rows):
             self._rows = [*self._rows, optimal.weights][-MAX_ROWS:]
-        if abs(value + model.constant) <= ZERO * scale:
+        if abs(value + model.constant) <= ZERO_TOLERANCE * scale:
             # Terms that cancel leave a rounding error, which differs between processors.
             value = -model.constant
         numbers = np.exp(y[model.whole])
-        if optimal.feasible and (abs(numbers - np.round(numbers)) <= TIGHT * numbers).all() and value < self.value:
+        if (
+            optimal.feasible
+            and (abs(numbers - np.round(numbers)) <= FEASIBILITY_TOLERANCE * numbers).all()
+            and value < self.value
+        ):
             self.best, self.value = optimal, value
-            self._level = value - max(CLOSED * abs(value + model.constant), ROUNDING * scale)
+            self._level = value - max(GAP_TOLERANCE * abs(value + model.constant), ROUNDING_SHARE * scale)
         return optimal
 
     def _prune_boxes(self, low: Vector, high: Vector) -> tuple[Boxes, Vector]:
@@ -166,9 +173,9 @@ class Branching:
         planes = np.tensordot(rows, planes, 1)
         values, with_objective = minimise_planes(planes, low, high), rows[:, 0] > 0
         # Boxes in which a sum of constraints only is above 0 have no feasible point.
-        excluded = (values > ZERO).any(axis=0)
+        excluded = (values > ZERO_TOLERANCE).any(axis=0)
         beyond = np.where(
-            (values[~with_objective] > ZERO).any(axis=0),
+            (values[~with_objective] > ZERO_TOLERANCE).any(axis=0),
             1.0,
             np.where(excluded, values[with_objective].max(axis=0), 0.0),
         )
@@ -177,12 +184,12 @@ class Branching:
         # A plane must be at most 0, so that no slope may add more than the rest of the plane leaves.
         slopes = planes[..., :-1]
         with np.errstate(all="ignore"):
-            limit = (ZERO - values[..., None] + np.minimum(slopes * low, slopes * high)) / slopes
-        high = np.minimum(high, np.where(slopes > FLAT, limit, inf).min(axis=0))
-        low = np.maximum(low, np.where(slopes < -FLAT, limit, -inf).max(axis=0))
+            limit = (ZERO_TOLERANCE - values[..., None] + np.minimum(slopes * low, slopes * high)) / slopes
+        high = np.minimum(high, np.where(slopes > SLOPE_TOLERANCE, limit, inf).min(axis=0))
+        low = np.maximum(low, np.where(slopes < -SLOPE_TOLERANCE, limit, -inf).max(axis=0))
         for index in self._model.whole:
-            low[:, index] = np.log(np.maximum(1, np.ceil(np.exp(low[:, index]) * (1 - TIGHT))))
-            high[:, index] = np.log(np.maximum(1, np.floor(np.exp(high[:, index]) * (1 + TIGHT))))
+            low[:, index] = np.log(np.maximum(1, np.ceil(np.exp(low[:, index]) * (1 - FEASIBILITY_TOLERANCE))))
+            high[:, index] = np.log(np.maximum(1, np.floor(np.exp(high[:, index]) * (1 + FEASIBILITY_TOLERANCE))))
         left = (low <= high).all(axis=1)
         return (low[left], high[left], values[with_objective][:, left].max(axis=0)), errors[~excluded][left]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from archline.energy.formulas import fold, names_in
 from archline.energy.quantities import CONSTANTS
-from archline.energy.targets import SIZE
+from archline.energy.targets import SIZE_PREFIX
 from archline.expr.values import ARITHMETIC
 from archline.language import syntax as s
 
@@ -44,7 +44,7 @@ class SympyDomain:
         raise NotImplementedError
 
 
-def closed_forms(
+def derive_closed_forms(
     objective: s.Expr, active: Sequence[tuple[s.Expr, s.Expr]], unknown: Sequence[str], values: Mapping[str, float]
 ) -> dict[str, str]:
     """Return formulas for `unknown` variables, each in terms of later ones, that reproduce their values.
@@ -55,7 +55,7 @@ def closed_forms(
 
     used = names_in(objective).union(*(names_in(side) for pair in active for side in pair), unknown)
     numeric = {name for name in used if name in CONSTANTS or values.get(name, 0.0) == 0}
-    names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE)) for name in used - numeric}
+    names: dict[str, Any] = {name: sympy.Symbol(name.removeprefix(SIZE_PREFIX)) for name in used - numeric}
     point = {symbol: values[name] for name, symbol in names.items()}
     names |= {name: sympy.Integer(name in CONSTANTS) for name in numeric}
     domain, remaining = SympyDomain(names, point, sympy.Rational), [names[name] for name in unknown]

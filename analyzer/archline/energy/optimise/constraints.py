@@ -10,9 +10,9 @@ from archline.energy import rules
 from archline.energy.estimates import ModelOnMachine
 from archline.energy.formulas import check_units, make_name_error, names_in, parse_formula, require_same_units
 from archline.energy.optimise.problem import Constraint
-from archline.energy.quantities import METRICS, NAMES, correct_unit
-from archline.energy.targets import SIZE
-from archline.energy.units import NUMBER, Dimension, parse_dimension, parse_unit
+from archline.energy.quantities import FORMULA_NAMES, METRICS, correct_unit
+from archline.energy.targets import SIZE_PREFIX
+from archline.energy.units import DIMENSIONLESS, Dimension, parse_dimension, parse_unit
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
 from archline.expr.text import format_expression
@@ -23,9 +23,9 @@ from archline.language.diagnostics import error
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
 
-UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s", "bytes": "B"}
+OBJECTIVE_UNITS = {"energy": "J", "time": "s", "power": "W", "energy_delay": "J*s", "bytes": "B"}
 """The answers that can be minimised, with their units."""
-ANSWERS = {**UNITS, "flops_per_joule": "flop/J"}
+ANSWER_UNITS = {**OBJECTIVE_UNITS, "flops_per_joule": "flop/J"}
 _COMPARED = re.compile(r"[<>]=|==|[<>](?!=)")
 _WITH_UNIT = re.compile(rf"(.*?)({_COMPARED.pattern})\s*(\S+(?=\s)|(?=[\d.])\S*\d)(\s*)([A-Za-zµμ]\S*)\s*")
 
@@ -40,19 +40,19 @@ class FormulaReader:
     def formula(self, expr: s.Expr) -> s.Expr:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
         used, model = s.names(expr), self.on.model
-        sizes = {name: s.Name(f"{SIZE}{name}", span=expr.span) for name in self.sizes}
+        sizes = {name: s.Name(f"{SIZE_PREFIX}{name}", span=expr.span) for name in self.sizes}
         meanings = {letter: parse_formula(metric) for letter, metric in model.letters.items()}
-        meanings |= {name: model.answer(name) for name in ANSWERS if name in used - sizes.keys()}
-        for name in used - {*meanings, *sizes, *NAMES}:
-            raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWERS, *sizes, *NAMES])
+        meanings |= {name: model.answer(name) for name in ANSWER_UNITS if name in used - sizes.keys()}
+        for name in used - {*meanings, *sizes, *FORMULA_NAMES}:
+            raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWER_UNITS, *sizes, *FORMULA_NAMES])
         return self.on.known(substitute_names(expr, {**meanings, **sizes}))
 
     @property
     def units(self) -> dict[str, Dimension]:
         """The dimensions of names that the registry does not have."""
-        answers = {name: parse_dimension(unit) for name, unit in ANSWERS.items()}
+        answers = {name: parse_dimension(unit) for name, unit in ANSWER_UNITS.items()}
         letters = {letter: METRICS[metric].dimension for letter, metric in self.on.model.letters.items()}
-        return {**letters, **answers, **dict.fromkeys(self.sizes, NUMBER)}
+        return {**letters, **answers, **dict.fromkeys(self.sizes, DIMENSIONLESS)}
 
     def constraints(self, texts: Sequence[str]) -> Iterator[Constraint]:
         """Yield the constraints that a user typed. Raises ArchlineError (AL461, AL462, AL490)."""

@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.analysis.vectorised import broken_at
+from archline.analysis.vectorised import mark_false_points
 from archline.energy.optimise.problem import Variable
 from archline.expr.intervals import EvaluationError
 from archline.expr.values import evaluate, evaluate_fact, evaluate_static
 from archline.language import syntax as s
-from archline.numbers import primes
+from archline.numbers import factor_into_primes
 from archline.records import record
 
 LIMIT = 10**6
-LARGEST = 2**60
+MAX_VALUE = 2**60
 Ints = NDArray[np.int64]
 Points = Mapping[str, NDArray[Any]]
 
@@ -147,7 +147,7 @@ def _filter_points(points: Points, facts: Sequence[s.Fact], before: Sequence[str
     for fact in facts:
         names = s.names(fact)
         if length and names <= points.keys() and not (before and names <= set(before)):
-            wrong = broken_at(fact, {name: points[name] for name in names}, length)
+            wrong = mark_false_points(fact, {name: points[name] for name in names}, length)
             if wrong.any():
                 points = {name: values[~wrong] for name, values in points.items()}
                 length = count_points(points)
@@ -224,7 +224,7 @@ def _find_values(variable: Variable, sources: Sequence[_ValueSource], point: Map
         if values is not None:
             allowed = values if allowed is None else np.intersect1d(allowed, values)
     if allowed is not None:
-        return allowed[(allowed >= low) & (allowed <= (LARGEST if high is None else high))]
+        return allowed[(allowed >= low) & (allowed <= (MAX_VALUE if high is None else high))]
     if high is None:
         raise UnlimitedSizeError(variable.name)
     if high - low >= LIMIT:
@@ -316,7 +316,7 @@ def _find_fact_values(
         match fact:
             case s.Divides(value=value) if source.kind == "divisors":
                 number = evaluate(value, point)
-                if not isinstance(number, int) or not 0 < number <= LARGEST:
+                if not isinstance(number, int) or not 0 < number <= MAX_VALUE:
                     return None if number else np.zeros(0, np.int64)
                 return list_divisors(number)
             case s.Binary(op="==", right=right):
@@ -350,7 +350,7 @@ def _find_largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -
     step = 1
     while not is_false(low + step):
         step *= 2
-        if step > LARGEST:
+        if step > MAX_VALUE:
             return None
     valid, invalid = low + step // 2, low + step
     while invalid - valid > 1:
@@ -363,6 +363,6 @@ def _find_largest(fact: s.Fact, name: str, point: Mapping[str, int], low: int) -
 def list_divisors(number: int) -> Ints:
     """Return the divisors of a number, in ascending order."""
     products = np.ones(1, np.int64)
-    for prime, count in primes(number):
+    for prime, count in factor_into_primes(number):
         products = np.outer(products, prime ** np.arange(count + 1)).ravel()
     return np.sort(products)

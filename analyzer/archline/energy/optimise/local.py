@@ -12,11 +12,11 @@ from scipy.optimize import minimize, nnls
 from archline.energy.optimise.enclosures import Derivatives, Vector
 from archline.records import record, replace
 
-TIGHT = 1e-9
+FEASIBILITY_TOLERANCE = 1e-9
 """Constraints hold up to this tolerance, in logarithms."""
-ACTIVE = 1e-6
+ACTIVE_TOLERANCE = 1e-6
 """Constraints this close to equality may have multipliers."""
-STEPS, NEWTON_STEPS = 60, 8
+MAX_DESCENT_STEPS, NEWTON_STEPS = 60, 8
 Functions = Callable[[Vector], Derivatives]
 """The objective, followed by the functions that have to be at most 0."""
 
@@ -43,7 +43,7 @@ def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vecto
     Then it is the point whose largest constraint is smallest, with the weights of that problem.
     """
     first = _polish_point(functions, y, low, high)
-    if first.feasible and first.error <= TIGHT:
+    if first.feasible and first.error <= FEASIBILITY_TOLERANCE:
         return first
 
     def lifted(point: Vector) -> Derivatives:
@@ -58,7 +58,7 @@ def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vecto
     nearest = _polish_point(
         lifted, *(np.append(part, end) for part, end in ((first.y, violation), (low, -1), (high, violation + 1)))
     )
-    if nearest.value > TIGHT:
+    if nearest.value > FEASIBILITY_TOLERANCE:
         weights = np.append(0.0, nearest.weights[1:])
         return replace(nearest, y=nearest.y[:-1], feasible=False, weights=weights)
     second = _polish_point(functions, nearest.y[:-1], low, high)
@@ -67,10 +67,10 @@ def find_local_optimum(functions: Functions, y: Vector, low: Vector, high: Vecto
 
 def _polish_point(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
     """Return the point that descent reaches, refined by Newton steps while these reduce the optimality error."""
-    best = _judge_point(functions, _run_descent(functions, y, low, high), low, high)
+    best = _assess_optimum(functions, _run_descent(functions, y, low, high), low, high)
     for _ in range(NEWTON_STEPS):
         stepped = _take_newton_step(best, low, high)
-        after = _judge_point(functions, stepped, low, high)
+        after = _assess_optimum(functions, stepped, low, high)
         if (not after.feasible, after.error) >= (not best.feasible, best.error):
             break
         best = after
@@ -93,22 +93,22 @@ def _run_descent(functions: Functions, y: Vector, low: Vector, high: Vector) -> 
             bounds=list(zip(low, high, strict=True)),
             constraints=limits if len(functions(y)[0]) > 1 else (),
             method="SLSQP",
-            options={"ftol": 1e-14, "maxiter": STEPS},
+            options={"ftol": 1e-14, "maxiter": MAX_DESCENT_STEPS},
         )
     return np.asarray(np.clip(np.nan_to_num(solution.x), low, high))
 
 
-def _judge_point(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
-    y = np.where(y - low <= TIGHT, low, np.where(high - y <= TIGHT, high, y))
+def _assess_optimum(functions: Functions, y: Vector, low: Vector, high: Vector) -> LocalOptimum:
+    y = np.where(y - low <= FEASIBILITY_TOLERANCE, low, np.where(high - y <= FEASIBILITY_TOLERANCE, high, y))
     values, gradients, seconds = functions(y)
-    active = [index for index, value in enumerate(values) if index and value >= -ACTIVE]
+    active = [index for index, value in enumerate(values) if index and value >= -ACTIVE_TOLERANCE]
     identity, weights = np.eye(len(y)), np.eye(len(values))[0]
-    columns = [*gradients[active], *-identity[y - low <= ACTIVE], *identity[high - y <= ACTIVE]]
+    columns = [*gradients[active], *-identity[y - low <= ACTIVE_TOLERANCE], *identity[high - y <= ACTIVE_TOLERANCE]]
     if columns:
         weights[active] = nnls(np.array(columns).T, -gradients[0])[0][: len(active)]
     slopes = weights @ gradients
     error = np.abs([*slopes[_mark_movable(y, slopes, low, high)], *(weights * values)[1:]]).max(initial=0.0)
-    feasible = bool((values[1:] <= TIGHT).all())
+    feasible = bool((values[1:] <= FEASIBILITY_TOLERANCE).all())
     return LocalOptimum(y, float(values[0]), feasible, weights, slopes, float(error), (values, gradients, seconds))
 
 
@@ -121,7 +121,7 @@ def _take_newton_step(point: LocalOptimum, low: Vector, high: Vector) -> Vector:
     """Return the point after a step to where gradients cancel and the constraints with multipliers are 0."""
     values, gradients, seconds = point.derivatives
     movable = _mark_movable(point.y, point.slopes, low, high)
-    weighted = [index for index, weight in enumerate(point.weights) if index and weight > TIGHT]
+    weighted = [index for index, weight in enumerate(point.weights) if index and weight > FEASIBILITY_TOLERANCE]
     second = np.tensordot(point.weights, seconds, 1)[np.ix_(movable, movable)]
     across = gradients[weighted][:, movable]
     matrix = np.block([[second, across.T], [across, np.zeros((len(weighted), len(weighted)))]])

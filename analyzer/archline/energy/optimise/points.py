@@ -63,9 +63,11 @@ class _PointValue:
     known: ExactValues
 
 
-def values_at(problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool) -> tuple[Array, Marks]:
+def bound_at_points(
+    problem: EnergyProblem, columns: Mapping[str, Any], length: int, sharp: bool
+) -> tuple[Array, Marks]:
     """Return lower bounds of the objective at points, and for each constraint a row that marks where it may hold."""
-    objective, sides = problem.necessary(sharp)
+    objective, sides = problem.select_necessary(sharp)
     formulas = {"objective": objective}
     for index, (left, right) in enumerate(sides):
         formulas |= {f"left {index}": left, f"right {index}": right}
@@ -132,9 +134,9 @@ class Candidates:
         except EvaluationError:
             return None
 
-    def incumbent(self, best: float) -> float:
+    def improve_best(self, best: float) -> float:
         """Return the lower of `best` and the value of the best point; if bounds are not sharp, only some are tried."""
-        for count, place in enumerate(self._in_order(self.feasible & (self.key < best))):
+        for count, place in enumerate(self._order_points(self.feasible & (self.key < best))):
             if self.key[place] >= best or count == MAX_TRIED:
                 break
             evaluated = self._find_value(place)
@@ -147,7 +149,7 @@ class Candidates:
     def _select_end(self, value: _PointValue) -> float:
         return float(value.ends.upper if self._problem.upper else value.ends.lower)
 
-    def _in_order(self, marks: Marks) -> Iterator[int]:
+    def _order_points(self, marks: Marks) -> Iterator[int]:
         places = np.flatnonzero(marks & (self.key < np.inf))
         yield from (int(position) for position in places[np.argsort(self.key[places], kind="stable")])
 
@@ -157,7 +159,7 @@ class Candidates:
         At points that are not candidates the objective is at least `outside`.
         """
         best, bound, tried, cut = None, None, 0, False
-        for place in self._in_order(self.feasible):
+        for place in self._order_points(self.feasible):
             bound = float(self.key[place])
             if best is not None:
                 share = 0 if self._sharp or best.known.real is not None else NEAR_OPTIMUM_SHARE
@@ -187,13 +189,13 @@ class Candidates:
             lowest, gap = min(lowest, value - real.gap * abs(value)), max(gap, real.gap)
         near, feasible = self._make_near_selector(value), np.flatnonzero(self.feasible)
         whole = [variable.name for variable in self._problem.variables if variable.name in self.points]
-        alone = {name: self._vary_alone(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
+        alone = {name: self._select_along(name, best.place, near(ROUNDING_TOLERANCE)) for name in whole}
         spans = {name: self._find_span(name, places) for name, places in alone.items()}
         # Of boxes only the best points are stored, and any whole number may lie between these.
-        allowed = {name: None if outside < np.inf else self._vary_alone(name, best.place, feasible) for name in whole}
-        listed = {name: self._list_some(name, places, allowed[name]) for name, places in alone.items()}
+        allowed = {name: None if outside < np.inf else self._select_along(name, best.place, feasible) for name in whole}
+        listed = {name: self._list_gapped_values(name, places, allowed[name]) for name, places in alone.items()}
         pool = None if outside < np.inf else feasible
-        some_near = {name: self._list_some(name, near(NEAR_OPTIMUM_SHARE), pool) for name in whole}
+        some_near = {name: self._list_gapped_values(name, near(NEAR_OPTIMUM_SHARE), pool) for name in whole}
         optimum = EnergyOptimum(
             OPTIMAL
             if gap <= (ROUNDING_TOLERANCE if real is None and outside == np.inf else SEARCH_TOLERANCE)
@@ -238,7 +240,7 @@ class Candidates:
         values = self.points[name][places]
         return int(values.min()), int(values.max())
 
-    def _vary_alone(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    def _select_along(self, name: str, place: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
         """Select, among `places`, the points that differ from the one at `place` at most in one variable."""
         for variable in self._problem.variables:
             if variable.name != name and variable.name in self.points:
@@ -246,7 +248,9 @@ class Candidates:
                 places = places[values[places] == values[place]]
         return places
 
-    def _list_some(self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None) -> tuple[int, ...]:
+    def _list_gapped_values(
+        self, name: str, places: NDArray[np.int64], around: NDArray[np.int64] | None
+    ) -> tuple[int, ...]:
         """List a variable's values at `places` if others lie between them: at points `around`, or any integers."""
         values = np.unique(self.points[name][places])
         between = values[-1] - values[0] + 1
@@ -261,7 +265,7 @@ class Candidates:
         for index, constraint in enumerate(self._problem.constraints):
             marks: Any = np.asarray((wrong == 0) | ((wrong == 1) & ~self._fit[index]))
             kept = tuple(position for position in self._every if position != index)
-            for count, better in enumerate(self._in_order(marks)):
+            for count, better in enumerate(self._order_points(marks)):
                 if self.key[better] >= value - ROUNDING_TOLERANCE * abs(value) or count == MAX_TRIED:
                     break
                 evaluated = self._find_value(better, kept)
@@ -281,7 +285,7 @@ class Candidates:
             marks: Any = self._fit[list(indices)].all(axis=0)
             if self._sharp:
                 return bool(marks.any())
-            tried = islice(self._in_order(marks), MAX_TRIED)
+            tried = islice(self._order_points(marks), MAX_TRIED)
             return any(self._find_value(place, tuple(indices)) is not None for place in tried)
 
         left = find_minimal_conflict(self._every, is_possible)

@@ -17,7 +17,7 @@ Number: TypeAlias = int | float
 Span: TypeAlias = tuple[Number, Number]
 OPTIMAL, INFEASIBLE, BRACKETED = "optimal", "infeasible", "bracketed"
 LATTICE, GEOMETRIC, BRANCHING = "lattice", "geometric program", "branch and bound"
-AMOUNT = "amount "
+AMOUNT_PREFIX = "amount "
 """The prefix of the names, among a problem's bounds, of formulas that have to be at least 0."""
 NEAR_OPTIMUM_SHARE = 0.01
 """Ranges are over the points whose objective is within this share of the optimum."""
@@ -70,7 +70,7 @@ class EnergyProblem:
     bounds: Mapping[str, FormulaBounds[s.Expr]] = field(hash=False)
     upper: bool = True
 
-    def necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
+    def select_necessary(self, sharp: bool) -> tuple[s.Expr, list[tuple[s.Expr, s.Expr]]]:
         """Return the objective and the sides of each constraint: upper ends if wanted and `sharp`, else the weakest."""
         upper, places = self.upper and sharp, range(len(self.constraints))
         objective = self.bounds["objective"]
@@ -87,7 +87,7 @@ class EnergyProblem:
             bounds |= {f"{side} {place}": self.bounds[f"{side} {index}"] for side in ("left", "right")}
         return replace(self, constraints=tuple(self.constraints[index] for index in kept), bounds=bounds)
 
-    def attaining(self, index: int, kept: Sequence[int]) -> EnergyProblem:
+    def attainment_problem(self, index: int, kept: Sequence[int]) -> EnergyProblem:
         """Return the problem whose optimum is the minimum of the bounded side of a constraint, or 1/its maximum."""
         constraint, is_upper_bound = self.constraints[index], not names_in(self.constraints[index].right)
         if is_upper_bound:

@@ -10,12 +10,12 @@ import numpy as np
 from archline.energy import rules
 from archline.energy.formulas import fold
 from archline.energy.optimise import problem as p
-from archline.energy.optimise.branch import MAX_LOGARITHM, TINY_SUM, Branching, SignomialProgram
-from archline.energy.optimise.closed_forms import closed_forms
+from archline.energy.optimise.branch import MAX_LOGARITHM, TINY_SUM, BranchAndBound, SignomialProgram
+from archline.energy.optimise.closed_forms import derive_closed_forms
 from archline.energy.optimise.enclosures import Pair, Vector
-from archline.energy.optimise.local import TIGHT, LocalOptimum, find_local_optimum
+from archline.energy.optimise.local import FEASIBILITY_TOLERANCE, LocalOptimum, find_local_optimum
 from archline.energy.optimise.points import find_minimal_conflict
-from archline.energy.optimise.signomials import ONE, SignomialDomain, Sum, add_sums, iterate_cases, split_by_sign
+from archline.energy.optimise.signomials import ONE, SignomialDomain, Sum, add_sums, iterate_choices, split_by_sign
 from archline.language.diagnostics import error
 
 SOLVER_TOLERANCE = 1e-6
@@ -26,11 +26,11 @@ CONNECTED_RANGES_NOTE = (
 )
 
 
-def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOptimum:
+def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOptimum:
     """Return the optimum over real variables; all other names have `values`. Raises ArchlineError (AL491, AL492)."""
     every = range(len(problem.constraints))
     models = list(_signomial_programs(problem, values, every))
-    searches = [Branching(model) for model in models]
+    searches = [BranchAndBound(model) for model in models]
     method = p.GEOMETRIC if all(model.convex for model in models) else p.BRANCHING
     boxes = sum(search.boxes for search in searches)
     bound = min((search.bound for search in searches), default=inf)
@@ -41,14 +41,14 @@ def solve(problem: p.EnergyProblem, values: Mapping[str, float]) -> p.EnergyOpti
     if best is None:
 
         def is_feasible(kept: Sequence[int]) -> bool:
-            return any(Branching(model).bound < inf for model in _signomial_programs(problem, values, kept))
+            return any(BranchAndBound(model).bound < inf for model in _signomial_programs(problem, values, kept))
 
         texts = [problem.constraints[index].text for index in find_minimal_conflict(every, is_feasible)]
         return p.EnergyOptimum(p.INFEASIBLE, method, conflict=tuple(dict.fromkeys(texts)), points=boxes)
     gap = (value - bound) / value if value > bound else 0.0
     closed = gap <= SOLVER_TOLERANCE
     answer = _Solution(problem, models[place], best, closed=closed)
-    answer.require_ends()
+    answer.require_bounded()
     at, variables = answer.variables()
     return p.EnergyOptimum(
         p.OPTIMAL if closed else p.BRACKETED,
@@ -73,14 +73,16 @@ def _signomial_programs(
     """Yield a program for each choice of the arguments of max and min; the best of their optima is the answer."""
     integers = [index for index, item in enumerate(problem.variables) if item.integer]
     low, high = (np.array(ends) for ends in zip(*map(_find_log_range, problem.variables), strict=True))
-    low[integers] = np.log(np.ceil(np.exp(np.maximum(low[integers], 0)) * (1 - TIGHT)))
+    low[integers] = np.log(np.ceil(np.exp(np.maximum(low[integers], 0)) * (1 - FEASIBILITY_TOLERANCE)))
 
     def read(reader: SignomialDomain) -> list[Sum]:
         sides = [(fold(left, reader), fold(right, reader)) for left, right in map(problem.sides, kept)]
-        sides += [({}, fold(end.lower, reader)) for name, end in problem.bounds.items() if name.startswith(p.AMOUNT)]
+        sides += [
+            ({}, fold(end.lower, reader)) for name, end in problem.bounds.items() if name.startswith(p.AMOUNT_PREFIX)
+        ]
         return [fold(problem.end(problem.bounds["objective"]), reader), *(add_sums(*side, -1) for side in sides)]
 
-    for reader, (objective, *sides) in iterate_cases(
+    for reader, (objective, *sides) in iterate_choices(
         {item.key: i for i, item in enumerate(problem.variables)}, values, read
     ):
         every = [split_by_sign(terms) for terms in (*sides, *reader.sides)]
@@ -135,7 +137,7 @@ class _Solution:
         value = min(max(float(f"{exp(min(y, 700)):.14g}"), low or 0.0), inf if high is None else high)
         return round(value) if variable.integer else value
 
-    def require_ends(self) -> None:
+    def require_bounded(self) -> None:
         """Raise ArchlineError (AL491) if the optimum is at the limit of a variable that has no range."""
         for index, variable in enumerate(self.problem.variables):
             (low, high), y = _find_range(variable), self.best.y[index]
@@ -161,7 +163,7 @@ class _Solution:
         }
         return at, {name: spans.get(index, value) for index, (name, value) in enumerate(at.items())}
 
-    def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, Branching]]) -> dict[str, p.Span]:
+    def ranges(self, value: float, cases: Iterable[tuple[SignomialProgram, BranchAndBound]]) -> dict[str, p.Span]:
         """Return the range of each variable among points near the optimum, over all choices of max and min."""
         limit, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
         for model, search in cases:
@@ -185,17 +187,19 @@ class _Solution:
         fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > MIN_MULTIPLIER)}
         unknown = [variable.key for index, variable in enumerate(every) if index not in fixed and not variable.integer]
         objective = self.problem.end(self.problem.bounds["objective"])
-        formulas = closed_forms(objective, [self.problem.sides(index) for index in self._binding], unknown, numbers)
+        formulas = derive_closed_forms(
+            objective, [self.problem.sides(index) for index in self._binding_indices], unknown, numbers
+        )
         return {variable.name: formulas[variable.key] for variable in every if variable.key in formulas}
 
     @property
-    def _binding(self) -> list[int]:
+    def _binding_indices(self) -> list[int]:
         """The indices of the constraints that bind at the optimum."""
         weights = zip(self.model.origins, self.best.weights[1:], strict=True)
         return [origin for origin, weight in weights if origin >= 0 and weight > MIN_MULTIPLIER]
 
     def binding(self) -> Iterator[str]:
-        yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding)
+        yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding_indices)
         for index, variable in enumerate(self.problem.variables):
             (low, high), y, slope = _find_range(variable), self.best.y[index], self.best.slopes[index]
             if low is not None and y <= self.model.low[index] + SOLVER_TOLERANCE and slope > MIN_MULTIPLIER:

@@ -144,7 +144,7 @@ _FUNCTIONS: Mapping[str, Callable[..., float]] = {
 }  # fmt: skip
 
 
-def iterate_cases(
+def iterate_choices(
     variables: Mapping[str, int], values: Mapping[str, float], read: Callable[[SignomialDomain], T]
 ) -> Iterator[tuple[SignomialDomain, T]]:
     """Yield the domain, and the result of `read` in it, for each choice of the arguments of max and min."""

@@ -10,25 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.algebra.evaluate.boxes import Boxes, OverBoxes
+from archline.algebra.evaluate.boxes import BoundsOverBoxes, Boxes
 from archline.analysis.vectorised import lower_at, upper_at
 from archline.costs import rules
-from archline.costs.sizes import Given, check_known, from_python, wrong_value
+from archline.costs.sizes import Given, from_python, report_wrong_value, require_known_names
 from archline.energy import arrays
 from archline.energy import rules as energy_rules
-from archline.energy.answers import apply_to_subject, collect_notes, derive_numeric, explain_choice
-from archline.energy.caches import OF_CACHES, Settings, make_levels_error
+from archline.energy.answers import answer_notes, apply_to_subject, derive_numeric, model_choice_notes
+from archline.energy.caches import CACHE_QUANTITIES, Settings, make_levels_error
 from archline.energy.estimates import Estimate, ModelOnMachine, check_amounts, find_default_model
 from archline.energy.formulas import bound_value, names_in
 from archline.energy.machines import Machine, read_parameter
 from archline.energy.model import Model
 from archline.energy.models import find_model as model_of
-from archline.energy.optimise.boxes import BoxSearch, Space, enclose_cost
-from archline.energy.optimise.constraints import UNITS, FormulaReader
+from archline.energy.optimise.boxes import BoxSearch, BoxSpace, enclose_cost
+from archline.energy.optimise.constraints import OBJECTIVE_UNITS, FormulaReader
 from archline.energy.optimise.lattice import LIMIT, TooManyError, UnlimitedSizeError, count_points, enumerate_points
-from archline.energy.optimise.points import Candidates, ExactValues, find_minimal_conflict, values_at
+from archline.energy.optimise.points import Candidates, ExactValues, bound_at_points, find_minimal_conflict
 from archline.energy.optimise.problem import (
-    AMOUNT,
+    AMOUNT_PREFIX,
     BRACKETED,
     BRANCHING,
     INFEASIBLE,
@@ -40,30 +40,36 @@ from archline.energy.optimise.problem import (
     Optimisation,
     Variable,
 )
-from archline.energy.optimise.reals import solve
+from archline.energy.optimise.reals import solve_over_reals
 from archline.energy.quantities import METRICS, PER_LEVEL
 from archline.energy.results import CacheUsed
 from archline.energy.subjects import AlgorithmSubject, FormulaSubject, Subject, check_facts, choose_model
-from archline.energy.sweeps import convert_fact, count_processors, list_names, read_variables, require_number
-from archline.energy.targets import SIZE
+from archline.energy.sweeps import (
+    constraints_of_fact,
+    express_processors,
+    list_size_names,
+    read_variables,
+    require_number,
+)
+from archline.energy.targets import SIZE_PREFIX
 from archline.energy.units import format_si
 from archline.expr import build as b
 from archline.expr.intervals import Interval
-from archline.expr.tree import defined_sizes, substitute_in_fact
+from archline.expr.tree import iterate_defined_sizes, substitute_in_fact
 from archline.language import syntax as s
-from archline.language.conditions import OF_SIZES
-from archline.language.diagnostics import ArchlineError, did_you_mean, error
+from archline.language.conditions import SIZE_RULES
+from archline.language.diagnostics import ArchlineError, error, suggest_closest
 from archline.language.metrics import OF_CACHE
 from archline.language.parser import parse_facts
 from archline.language.printer import format_fact
 from archline.language.substitution import express_facts_in_sizes
 from archline.records import replace
 
-HALVINGS = "halvings "
+HALVINGS_PREFIX = "halvings "
 """The prefix of the names of numbers of halvings in formulas."""
 MAX_HALVINGS = 60
-_NO_VALUE = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
-NO_RUN = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE, *OF_SIZES))
+_NO_VALUE_RULES = (energy_rules.FORMULA, energy_rules.WRONG_AMOUNT)
+NO_RUN_RULES = frozenset((rules.FACT_FAILS, rules.TOO_SMALL, rules.NOT_AN_INTEGER, *_NO_VALUE_RULES, *SIZE_RULES))
 """The rules of the errors about sizes at which an algorithm has no run."""
 
 
@@ -83,24 +89,30 @@ class OptimisationTask:
         minimise: str,
     ) -> None:
         self.chosen = chosen
-        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_names(chosen)
+        own_sizes = chosen.target.sizes if isinstance(chosen, FormulaSubject) else list_size_names(chosen)
         self.sizes = tuple(own_sizes)
         self.halved = {text: tuple(part.strip() for part in text.split("=")) for text in halve}
         max_halvings = min(MAX_HALVINGS, int(LIMIT ** (1 / max(1, len(halve)))) - 1)
-        times = (Variable(name, f"{HALVINGS}{name}", True, None, Fraction(max_halvings)) for name in halve)
+        times = (Variable(name, f"{HALVINGS_PREFIX}{name}", True, None, Fraction(max_halvings)) for name in halve)
         self.variables = (*read_variables(chosen, self.sizes, over, integer), *times)
         words = {"Z", "L"} & {*at, *(variable.name for variable in self.variables)}
         usual = find_default_model([machine], at_sizes=settings.takes_levels(words), asked=minimise)
         self.model: Model = choose_model(chosen, None if model is None else model_of(model), usual)
-        check_known(at, [chosen.names])
+        require_known_names(at, [chosen.names])
         self.at = {name: require_number(name, *pair) for name, pair in at.items()}
         if isinstance(chosen, AlgorithmSubject):
-            wrong = (wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
+            wrong = (report_wrong_value(name, value, chosen.names, span) for name, (value, span) in at.items())
             if problems := [problem for problem in wrong if problem is not None]:
                 raise ArchlineError(problems)
         for name in (variable.name for variable in self.variables if variable.name in at):
             raise error(rules.REPEATED_SIZE, f"`{name}` is both a variable and given by `--at`", span=at[name][1])
-        known = {*at, *(variable.name for variable in self.variables), "Z", "L", *dict(defined_sizes(chosen.where))}
+        known = {
+            *at,
+            *(variable.name for variable in self.variables),
+            "Z",
+            "L",
+            *dict(iterate_defined_sizes(chosen.where)),
+        }
         needed = {*chosen.names.needed, *({"P"} & {*self.sizes})}
         missing = [name for name in self.sizes if name in needed - known]
         if missing:
@@ -111,14 +123,14 @@ class OptimisationTask:
         self.moved = [variable.name for variable in self.variables if variable.key == variable.name]
         self.moved += [name for names in self.halved.values() for name in names]
         for name in (name for names in self.halved.values() for name in names if name not in machine.quantities):
-            hint = did_you_mean(name, machine.quantities) or f"give --parameter {name}=..."
+            hint = suggest_closest(name, machine.quantities) or f"give --parameter {name}=..."
             raise error(rules.UNKNOWN_SIZE, f"machine `{machine.name}` has no `{name}`", hint=hint)
         more = {name: read_parameter(name, "1") for name in self.moved if name not in machine.quantities}
         self.machine = replace(machine, quantities={**machine.quantities, **more})
         on, _ = apply_to_subject(chosen, self.machine, self.model, Settings())
         self.on: ModelOnMachine = on
         self.settings = settings.on(machine, on.model.levels)
-        if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *OF_CACHES})):
+        if on.model.levels and (named := sorted({*words, *self.moved} & {"Z", "L", "word", *CACHE_QUANTITIES})):
             raise make_levels_error(machine, f"{named[0]} {'is given' if named[0] in at else 'varies'}")
         self._words = {level: {"Z": cache.Z, "L": cache.L} for level, cache in self.settings.levels}
         self._names_model = model is not None
@@ -127,9 +139,11 @@ class OptimisationTask:
 
     # The problem
     def solved(self, minimise: str, subject: Sequence[str], where: str | None, upper: bool) -> Optimisation:
-        if minimise not in UNITS:
+        if minimise not in OBJECTIVE_UNITS:
             raise error(
-                rules.OPTIONS_CLASH, f"`{minimise}` cannot be minimised", hint=f"choose one of {', '.join(UNITS)}"
+                rules.OPTIONS_CLASH,
+                f"`{minimise}` cannot be minimised",
+                hint=f"choose one of {', '.join(OBJECTIVE_UNITS)}",
             )
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
@@ -146,22 +160,24 @@ class OptimisationTask:
             )
         only_integers = all(variable.integer for variable in self.variables)
         if isinstance(self.chosen, FormulaSubject):
-            constraints += [constraint for fact in more for constraint in convert_fact(reading, fact, only_integers)]
+            constraints += [
+                constraint for fact in more for constraint in constraints_of_fact(reading, fact, only_integers)
+            ]
         problem = self._build_problem(minimise, objective, constraints, upper)
         optimum = self._find_optimum(problem, more)
         if optimum.conflict:
             optimum = replace(optimum, attainable=tuple(self._attainable_bounds(problem, optimum.conflict, more)))
-        optimum = replace(optimum, notes=(*optimum.notes, *self._notes_on(optimum.estimate, problem.minimise)))
+        optimum = replace(optimum, notes=(*optimum.notes, *self._estimate_notes(optimum.estimate, problem.minimise)))
         assumptions = (*self.chosen.assumptions, *self.machine.assumptions)
         return Optimisation(
             self.chosen.name, self.machine.name, self.model.name, self.at, problem, optimum, assumptions, self._cache
         )
 
-    def _notes_on(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
+    def _estimate_notes(self, estimate: Estimate | None, minimised: str) -> Iterator[str]:
         """Yield the reason for the model if none is named, and the warnings of `energy`."""
         if estimate is not None:
-            yield from () if self._names_model else explain_choice(self.chosen, self.model, minimised)
-            yield from collect_notes(self.chosen, estimate, self._cache)
+            yield from () if self._names_model else model_choice_notes(self.chosen, self.model, minimised)
+            yield from answer_notes(self.chosen, estimate, self._cache)
 
     @property
     def _cache(self) -> CacheUsed | None:
@@ -188,7 +204,7 @@ class OptimisationTask:
             constraint = problem.constraints[index]
             if constraint.bounded:
                 kept = [place for place in places if problem.constraints[place].text != constraint.text]
-                optimum = self._find_optimum(problem.attaining(index, kept), more)
+                optimum = self._find_optimum(problem.attainment_problem(index, kept), more)
                 value, is_lower = optimum.value if problem.upper else optimum.lower, not names_in(constraint.right)
                 if value and optimum.status == OPTIMAL:
                     best, unit = value if is_lower else 1 / value, constraint.unit.removeprefix("1")
@@ -202,13 +218,15 @@ class OptimisationTask:
         for index, constraint in enumerate(constraints):
             formulas |= {f"left {index}": constraint.left, f"right {index}": constraint.right}
         if isinstance(self.chosen, FormulaSubject):
-            formulas |= {f"{AMOUNT}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
+            formulas |= {f"{AMOUNT_PREFIX}{name}": s.Name(name, span=b.DERIVED) for name in self.chosen.metrics}
         formulas = {
             name: arrays.expand_quantities(formula, self.machine, self.moved) for name, formula in formulas.items()
         }
-        bounds = arrays.bound_in_names(self.chosen, formulas)
+        bounds = arrays.bound_formulas(self.chosen, formulas)
         variables = self.variables
-        return EnergyProblem(minimise, UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper)
+        return EnergyProblem(
+            minimise, OBJECTIVE_UNITS.get(minimise, ""), objective, tuple(constraints), variables, bounds, upper
+        )
 
     # Sizes
     def _optimise_points(self, problem: EnergyProblem, more: Sequence[s.Fact]) -> EnergyOptimum:
@@ -250,7 +268,7 @@ class OptimisationTask:
         conflict = tuple(dict.fromkeys(problem.constraints[index].text for index in left))
         return EnergyOptimum(INFEASIBLE, BRANCHING, conflict=conflict, points=search.count)
 
-    def _build_space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> Space:
+    def _build_space(self, problem: EnergyProblem, facts: Sequence[s.Fact], least: Mapping[str, int]) -> BoxSpace:
         cache = self.settings.cache
         ends: dict[str, tuple[Any, Any]] = {name: (float(value), float(value)) for name, value in self.at.items()}
         ends |= {"Z": (cache.Z, cache.Z), "L": (cache.L, cache.L)} if "Z" not in ends else {}
@@ -261,7 +279,7 @@ class OptimisationTask:
                     raise error(energy_rules.UNBOUNDED, f"`{variable.name}` has no range", hint=hint)
                 ends[variable.name] = (float(variable.low), float(variable.high))
         integers = tuple(variable for variable in self.variables if variable.integer)
-        return Space(
+        return BoxSpace(
             integers,
             facts,
             least,
@@ -270,22 +288,22 @@ class OptimisationTask:
             self._is_sharp(problem),
         )
 
-    def _enclose_names(self, names: Iterable[str], boxes: Boxes) -> dict[str, OverBoxes]:
+    def _enclose_names(self, names: Iterable[str], boxes: Boxes) -> dict[str, BoundsOverBoxes]:
         enclosures = {}
         for name in names:
             metric = name.removeprefix(arrays.LOWER_PREFIX)
-            if name.startswith(SIZE):
-                enclosures[name] = boxes.name(name.removeprefix(SIZE))
+            if name.startswith(SIZE_PREFIX):
+                enclosures[name] = boxes.name(name.removeprefix(SIZE_PREFIX))
             elif name in ("Z", "L") or name in self.real:
                 enclosures[name] = boxes.name(name)
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
-                words = self._words_of(metric)
+                words = self._find_level_words(metric)
                 enclosures[name] = enclose_cost(self.chosen.cost(metric), boxes, name != metric, words)
             else:
                 enclosures[name] = boxes.number(float(self.machine.values[name]))
         return enclosures
 
-    def _words_of(self, metric: str) -> Mapping[str, int]:
+    def _find_level_words(self, metric: str) -> Mapping[str, int]:
         """Return the Z and L of the level of a metric; empty for metrics of no level."""
         return self._words.get(PER_LEVEL.get(metric, ("", metric))[0], {})
 
@@ -313,7 +331,7 @@ class OptimisationTask:
         length = count_points(points)
         if not length:
             return None
-        key, fit = values_at(problem, columns, length, sharp)
+        key, fit = bound_at_points(problem, columns, length, sharp)
         return Candidates(problem, points, key, fit, sharp, self._evaluate_exactly)
 
     def _collect_facts(self) -> list[s.Fact]:
@@ -321,14 +339,14 @@ class OptimisationTask:
             return []
         facts = list(express_facts_in_sizes(self.chosen.algorithm.node))
         if "P" in self.at and "P" not in self.sizes:
-            facts.append(s.Binary("==", count_processors(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
+            facts.append(s.Binary("==", express_processors(self.chosen), b.number(self.at["P"]), span=b.DERIVED))
         return facts
 
     def _express_in_sizes(self, fact: s.Fact) -> s.Fact:
         """Replace P in a fact of `--where` by sizes, if these determine the number of processors."""
         if isinstance(self.chosen, FormulaSubject) or "P" in self.sizes or not self.chosen.on_grid:
             return fact
-        return substitute_in_fact(fact, {"P": count_processors(self.chosen)})
+        return substitute_in_fact(fact, {"P": express_processors(self.chosen)})
 
     def _find_fixed_sizes(self) -> dict[str, int]:
         return {name: int(value) for name, value in self.at.items() if value == int(value)}
@@ -364,27 +382,27 @@ class OptimisationTask:
         values: dict[str, Any] = {name: float(value) for name, value in self.machine.values.items()}
         missing = np.zeros(length, bool)
         integer_rows = {
-            name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_whole(value)
+            name: np.broadcast_to(value, (length,)) for name, value in sizes.items() if arrays.is_integer(value)
         }
         for name in names:
             metric = name.removeprefix(arrays.LOWER_PREFIX)
             if name in self.halved_by:
                 count = points[self.halved_by[name]]
                 values[name] = values[name] * 0.5**count
-            elif name.startswith(HALVINGS):
-                values[name] = arrays.convert_array(points[name.removeprefix(HALVINGS)])
-            elif name.startswith(SIZE):
-                values[name] = arrays.convert_array(sizes[name.removeprefix(SIZE)])
+            elif name.startswith(HALVINGS_PREFIX):
+                values[name] = arrays.convert_to_float64(points[name.removeprefix(HALVINGS_PREFIX)])
+            elif name.startswith(SIZE_PREFIX):
+                values[name] = arrays.convert_to_float64(sizes[name.removeprefix(SIZE_PREFIX)])
             elif name in ("Z", "L"):
-                values[name] = arrays.convert_array(sizes[name])
+                values[name] = arrays.convert_to_float64(sizes[name])
             elif metric in METRICS and isinstance(self.chosen, AlgorithmSubject):
                 cost = self.chosen.cost(metric)
                 if cost.upper is None:
                     message = f"the {metric} of `{self.chosen.name}` is unknown: {cost.reason}"
                     raise error(rules.NEEDS_BOUND, message)
-                words = self._words_of(metric)
+                words = self._find_level_words(metric)
                 if len(integer_rows) < len(sizes):
-                    values[name] = arrays.ends_one_by_one(cost, {**sizes, **words}, length, name != metric)
+                    values[name] = arrays.evaluate_bounds(cost, {**sizes, **words}, length, name != metric)
                 else:
                     end = upper_at if name == metric else lower_at
                     rows = {
@@ -393,7 +411,7 @@ class OptimisationTask:
                     }
                     values[name] = end(cost, rows, length, missing).astype(np.float64)
                     if name != metric:
-                        arrays.sharpen_one_by_one(values[name], cost, rows)
+                        arrays.sharpen_lower_bounds(values[name], cost, rows)
         if not missing.any():
             return dict(points), values, sharp
         kept = {name: column[~missing] if np.ndim(column) else column for name, column in values.items()}
@@ -405,7 +423,9 @@ class OptimisationTask:
             exact = self._evaluate_exactly(point)
             if exact is None:
                 return None
-            optimum = solve(replace(problem, variables=tuple(self.real.values())), arrays.convert_to_floats(exact))
+            optimum = solve_over_reals(
+                replace(problem, variables=tuple(self.real.values())), arrays.float_values(exact)
+            )
             best = None if optimum.value is None else self._evaluate_exactly({**point, **optimum.at})
             return None if best is None else replace(best, real=optimum)
         values = {
@@ -430,12 +450,12 @@ class OptimisationTask:
                 assert result.estimate is not None
                 estimate, at = result.estimate, {**at, **(result.at or {})}
         except ArchlineError as problem:
-            if problem.diagnostics[0].rule in NO_RUN:
+            if problem.diagnostics[0].rule in NO_RUN_RULES:
                 return None
             raise
-        sizes = {f"{SIZE}{name}": Interval.of(value) for name, value in at.items()}
+        sizes = {f"{SIZE_PREFIX}{name}": Interval.of(value) for name, value in at.items()}
         constants = {name: Interval.of(value) for name, value in machine.values.items()}
-        constants |= {f"{HALVINGS}{name}": Interval.of(values[name]) for name in self.halved if name in values}
+        constants |= {f"{HALVINGS_PREFIX}{name}": Interval.of(values[name]) for name in self.halved if name in values}
         return ExactValues({**constants, **estimate.amounts, **sizes}, estimate)
 
     def _optimise_reals(self, problem: EnergyProblem) -> EnergyOptimum:
@@ -444,16 +464,16 @@ class OptimisationTask:
             start = self._evaluate_exactly({})
             if start is None:
                 raise error(rules.FACT_FAILS, f"`{self.chosen.name}` has no run at these sizes")
-            values = arrays.convert_to_floats(start)
+            values = arrays.float_values(start)
         else:
             cache = self.settings.cache
             fixed = {"Z": cache.Z, "L": cache.L, **self.at}
             values = {name: float(value) for name, value in self.machine.values.items()}
-            values |= {f"{SIZE}{name}": float(value) for name, value in fixed.items()} | {
+            values |= {f"{SIZE_PREFIX}{name}": float(value) for name, value in fixed.items()} | {
                 "Z": cache.Z,
                 "L": cache.L,
             }
-        optimum = solve(problem, values)
+        optimum = solve_over_reals(problem, values)
         if optimum.value is None:
             return optimum
         exact = self._evaluate_exactly(optimum.at)

@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from archline.execution.cache.trace import CompactTrace, Lines, prepare_trace
-from archline.execution.jit import Buffer, array_of, helper, kernel, make_buffer, popcount
+from archline.execution.jit import Buffer, helper, kernel, make_buffer, popcount, to_array
 from archline.records import record
 
 _WORD = 64
 _SPARE = 4
 _NEAR = 8
 _NONE = -1  # no line, no time
-_ABOVE = -2
+_IN_TOP_FOUR = -2
 
 
 @record(eq=False)
@@ -68,7 +68,7 @@ def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
     accesses = lines.accesses if isinstance(lines, CompactTrace) else len(lines)
     words = -(-min(len(source.lines) + 1, _SPARE * (source.bound + _WORD)) // _WORD)
     histogram = make_buffer(source.bound + 2, 0, np.int64)
-    cold = _measure(
+    cold = _fill_histogram(
         source.lines,
         make_buffer(source.bound, _NONE, source.numbers),
         make_buffer(words * _WORD, 0, source.numbers),
@@ -76,14 +76,14 @@ def stack_distances(lines: Lines | CompactTrace) -> StackDistances:
         make_buffer(words + 1, 0, source.numbers),
         histogram,
     )
-    counts = array_of(histogram, np.int64)[: int(cold) + 1].copy()
+    counts = to_array(histogram, np.int64)[: int(cold) + 1].copy()
     if cold:
         counts[1] = accesses - cold - counts[2:].sum()
     return StackDistances(counts, int(cold))
 
 
 @helper
-def _marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) -> int:
+def _count_marks_after(words: Buffer, tree: Buffer, live: int, time: int, now: int) -> int:
     """Count the marks at times after `time`: in the words up to `now` if these are few, else by the tree."""
     word = time >> 6
     last = now >> 6
@@ -139,7 +139,7 @@ def _renumber_marks(latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer,
 
 
 @helper
-def _append(words: Buffer, tree: Buffer, time: int) -> None:
+def _append_mark(words: Buffer, tree: Buffer, time: int) -> None:
     words[time >> 6] |= 1 << (time & 63)
     node = (time >> 6) + 1
     while node < len(tree):
@@ -148,7 +148,9 @@ def _append(words: Buffer, tree: Buffer, time: int) -> None:
 
 
 @kernel
-def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer) -> int:
+def _fill_histogram(
+    lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree: Buffer, histogram: Buffer
+) -> int:
     """Fill the histogram, and return the number of distinct lines; immediate repetitions are skipped.
 
     The top four lines of the LRU stack are variables; each other line has a mark at the time when it left these.
@@ -181,12 +183,12 @@ def _measure(lines: Buffer, latest: Buffer, owners: Buffer, words: Buffer, tree:
                 if before == _NONE:
                     distinct += 1
                 if before >= 0:
-                    histogram[_marks_after(words, tree, live, before, now) + 5] += 1
+                    histogram[_count_marks_after(words, tree, live, before, now) + 5] += 1
                     _move_mark(words, tree, before, now)
                 elif sinking >= 0:
-                    _append(words, tree, now)
+                    _append_mark(words, tree, now)
                     live += 1
-                latest[line] = _ABOVE
+                latest[line] = _IN_TOP_FOUR
                 if sinking >= 0:
                     latest[sinking] = now
                     owners[now] = sinking

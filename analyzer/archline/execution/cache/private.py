@@ -23,7 +23,7 @@ from archline.execution.cache.schedules import Chunked, StaticSchedule, deal_ite
 from archline.execution.cache.stealing import WorkStealing, simulate_stealing
 from archline.execution.cache.strands import Assignment, StrandLog, TraceEvent, match_events
 from archline.execution.cache.trace import Lines, Writes, check_trace
-from archline.execution.jit import Buffer, array_of, buffer_of, kernel, make_buffer
+from archline.execution.jit import Buffer, kernel, make_buffer, to_array, to_buffer
 from archline.records import record
 
 Schedule: TypeAlias = StaticSchedule | Chunked | WorkStealing
@@ -101,10 +101,10 @@ def _place_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processo
     table = make_buffer(int(np.cumsum(sizes).max(initial=0)), 0, np.int64)
     placed = make_buffer(len(lines), 0, np.int64)
     wrong_access = _relocate_lines(
-        buffer_of(lines),
-        buffer_of(bounds),
-        buffer_of(sizes),
-        buffer_of(bottoms),
+        to_buffer(lines),
+        to_buffer(bounds),
+        to_buffer(sizes),
+        to_buffer(bottoms),
         (log.stack_base, processors),
         table,
         placed,
@@ -113,7 +113,7 @@ def _place_arrays(lines: Lines, log: StrandLog, assignment: Assignment, processo
         raise ValueError(
             f"access {wrong_access} is to line {lines[wrong_access]}, above the stack of local arrays there"
         )
-    return array_of(placed, np.int64)
+    return to_array(placed, np.int64)
 
 
 @kernel

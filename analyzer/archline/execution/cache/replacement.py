@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from archline.execution.cache.trace import CompactTrace, Lines, Writes, prepare_trace
-from archline.execution.jit import Buffer, buffer_of, helper, highest_bit, kernel, make_buffer
+from archline.execution.jit import Buffer, helper, highest_bit, kernel, make_buffer, to_buffer
 from archline.records import record
 
 _NONE = -1  # no line, no time, no use
@@ -39,9 +39,9 @@ def optimal(lines: Lines | CompactTrace, capacity: int, writes: Writes | None = 
     entries = int(
         _link_entries(source.lines, source.writes, make_buffer(source.bound, _NONE, source.numbers), following, marks)
     )
-    starts = _level_starts(entries)
+    starts = _find_level_starts(entries)
     words = make_buffer(starts[-1], 0, np.int64)
-    levels = buffer_of(np.array(starts, np.int64))
+    levels = to_buffer(np.array(starts, np.int64))
     # Kernels use 64-bit integers, but a capacity can be larger.
     io, written = _run_optimal(following, marks, entries, words, levels, min(capacity, source.bound))
     return CacheResult(int(io), int(written))
@@ -62,7 +62,7 @@ def _require_lines(capacity: int) -> None:
         raise ValueError(f"a cache holds at least one line, not {capacity}")
 
 
-def _level_starts(bits: int) -> list[int]:
+def _find_level_starts(bits: int) -> list[int]:
     """Return where the levels of a hierarchical bitset of `bits` bits start in one array of words, and its length.
 
     A set bit of level k + 1 means that a word of level k is not zero; the last level is one word.
@@ -76,7 +76,7 @@ def _level_starts(bits: int) -> list[int]:
 
 
 @helper
-def _insert(words: Buffer, starts: Buffer, bit: int) -> None:
+def _insert_bit(words: Buffer, starts: Buffer, bit: int) -> None:
     for level in range(len(starts) - 1):
         word = starts[level] + (bit >> 6)
         before = words[word]
@@ -87,7 +87,7 @@ def _insert(words: Buffer, starts: Buffer, bit: int) -> None:
 
 
 @helper
-def _maximum(words: Buffer, starts: Buffer) -> int:
+def _find_maximum_bit(words: Buffer, starts: Buffer) -> int:
     """Return the largest set bit, _NONE if none is set."""
     if words[len(words) - 1] == 0:
         return _NONE
@@ -98,7 +98,7 @@ def _maximum(words: Buffer, starts: Buffer) -> int:
 
 
 @helper
-def _remove(words: Buffer, starts: Buffer, bit: int) -> None:
+def _remove_bit(words: Buffer, starts: Buffer, bit: int) -> None:
     for level in range(len(starts) - 1):
         word = starts[level] + (bit >> 6)
         words[word] ^= 1 << (bit & 63)
@@ -162,12 +162,12 @@ def _run_optimal(
             else:
                 victim = pending
                 if pending <= bound:
-                    bound = _maximum(words, starts)
+                    bound = _find_maximum_bit(words, starts)
                     victim = max(pending, bound)
                 if victim == pending:
                     pending = _NONE
                 else:
-                    _remove(words, starts, victim)
+                    _remove_bit(words, starts, victim)
                 if marked:
                     written += marks[victim] >> 1
                     marks[victim] &= 1
@@ -182,7 +182,7 @@ def _run_optimal(
         if use > pending:
             use, pending = pending, use
         if use >= 0:
-            _insert(words, starts, use)
+            _insert_bit(words, starts, use)
             bound = max(bound, use)
     return io, written
 

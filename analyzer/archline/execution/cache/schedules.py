@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archline.execution.cache.strands import Assignment, Stacks, Structure, TraceEvent, add_range
+from archline.execution.cache.strands import Assignment, LineStacks, MatchedLog, TraceEvent, add_range
 from archline.records import record
 
 
@@ -29,10 +29,10 @@ class Chunked:
             raise ValueError(f"a chunk holds at least one iteration, not {self.size}")
 
 
-def deal_iterations(schedule: StaticSchedule | Chunked, structure: Structure, processors: int) -> Assignment:
+def deal_iterations(schedule: StaticSchedule | Chunked, structure: MatchedLog, processors: int) -> Assignment:
     """Assign the accesses and local arrays of an execution to `processors` processors."""
     ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
-    stacks = Stacks(processors, structure.allocations)
+    stacks = LineStacks(processors, structure.allocations)
     processor = 0
     nesting = 0
     trips = 0

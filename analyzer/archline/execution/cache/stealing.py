@@ -19,7 +19,7 @@ from collections import deque
 from dataclasses import dataclass
 from enum import Enum
 
-from archline.execution.cache.strands import Assignment, Stacks, Structure, TraceEvent, add_range
+from archline.execution.cache.strands import Assignment, LineStacks, MatchedLog, TraceEvent, add_range
 from archline.records import record
 
 
@@ -30,7 +30,7 @@ class WorkStealing:
     seed: int
 
 
-class _Kind(Enum):
+class _FrameKind(Enum):
     CALLED = "a serial call, or the whole execution"
     SPAWNED = "a spawned call"
     LOOP = "the range of all iterations of a parallel loop"
@@ -45,7 +45,7 @@ class _Frame:
     `loop` is the PARALLEL event of the loop of a range or an iteration; `waiting` is the task that waits for children.
     """
 
-    kind: _Kind
+    kind: _FrameKind
     parent: _Frame | None
     loop: int = -1
     children: int = 0
@@ -69,16 +69,16 @@ class _Task:
 _WITHIN_STRAND = frozenset({TraceEvent.CALL, TraceEvent.RETURN, TraceEvent.ALLOCATE, TraceEvent.RELEASE})
 
 
-def simulate_stealing(schedule: WorkStealing, structure: Structure, processors: int) -> Assignment:
+def simulate_stealing(schedule: WorkStealing, structure: MatchedLog, processors: int) -> Assignment:
     """Assign the accesses and local arrays of an execution to `processors` workers; worker 0 begins it."""
-    return _Simulation(schedule, structure, processors).run()
+    return _StealingSimulation(schedule, structure, processors).run()
 
 
-class _Simulation:
-    def __init__(self, schedule: WorkStealing, structure: Structure, processors: int) -> None:
+class _StealingSimulation:
+    def __init__(self, schedule: WorkStealing, structure: MatchedLog, processors: int) -> None:
         self._structure = structure
         self._random = random.Random(schedule.seed)
-        self._stacks = Stacks(processors, structure.allocations)
+        self._stacks = LineStacks(processors, structure.allocations)
         self._ranges: list[list[tuple[int, int]]] = [[] for _ in range(processors)]
         self._deques: list[deque[_Task]] = [deque() for _ in range(processors)]
         self._current: list[_Task | None] = [None] * processors
@@ -87,11 +87,11 @@ class _Simulation:
         self._finished = False
 
     def run(self) -> Assignment:
-        self._begin_task(0, 0, _Task(_Frame(_Kind.CALLED, None), 0, 0))
+        self._begin_task(0, 0, _Task(_Frame(_FrameKind.CALLED, None), 0, 0))
         while not self._finished:
             now, worker = heapq.heappop(self._agenda)
             task = self._current[worker]
-            task = self._rob_victim(worker) if task is None else self._pass_event(worker, task)
+            task = self._steal_task(worker) if task is None else self._execute_event(worker, task)
             if task is not None:
                 self._begin_task(worker, now, task)
             elif any(self._deques):
@@ -116,12 +116,12 @@ class _Simulation:
         self._current[worker] = None
         heapq.heappush(self._agenda, (until, worker))
 
-    def _rob_victim(self, thief: int) -> _Task | None:
+    def _steal_task(self, thief: int) -> _Task | None:
         victim = self._random.randrange(len(self._deques) - 1)
         victim += victim >= thief
         return self._deques[victim].popleft() if self._deques[victim] else None
 
-    def _pass_event(self, worker: int, task: _Task) -> _Task | None:
+    def _execute_event(self, worker: int, task: _Task) -> _Task | None:
         """Execute the event that a task has reached; return the next task of the worker, None if it becomes a thief."""
         frame, event = task.frame, task.event
         structure = self._structure
@@ -129,22 +129,22 @@ class _Simulation:
             case TraceEvent.SPAWN:
                 continuation = self._continue_at(frame, structure.partner[event] + 1)
                 return self._fork_child(
-                    worker, continuation, self._continue_at(_Frame(_Kind.SPAWNED, frame), event + 1)
+                    worker, continuation, self._continue_at(_Frame(_FrameKind.SPAWNED, frame), event + 1)
                 )
             case TraceEvent.PARALLEL:
-                return self._pass_range(worker, task)
+                return self._execute_range(worker, task)
             case TraceEvent.CALL:
-                return self._continue_at(_Frame(_Kind.CALLED, frame), event + 1)
-            case TraceEvent.SYNC if not self._must_wait(task):
+                return self._continue_at(_Frame(_FrameKind.CALLED, frame), event + 1)
+            case TraceEvent.SYNC if not self._wait_for_children(task):
                 return self._continue_at(frame, event + 1)
             case TraceEvent.SPAWN_END | TraceEvent.RETURN | TraceEvent.ITERATION | TraceEvent.PARALLEL_END if (
-                not self._must_wait(task)
+                not self._wait_for_children(task)
             ):
                 return self._leave_frame(worker, task)
             case TraceEvent.ALLOCATE:
                 self._stacks.allocate(worker, structure.allocation[event], structure.values[event])
                 return self._continue_at(frame, event + 1)
-            case TraceEvent.RELEASE if not self._must_wait(task):
+            case TraceEvent.RELEASE if not self._wait_for_children(task):
                 self._stacks.release(structure.allocation[event])
                 return self._continue_at(frame, event + 1)
             case _:
@@ -159,7 +159,7 @@ class _Simulation:
         self._deques[worker].append(continuation)
         return child
 
-    def _must_wait(self, task: _Task) -> bool:
+    def _wait_for_children(self, task: _Task) -> bool:
         """Return whether the frame has to wait for children; then the task is left in it for the last child."""
         if not task.frame.children:
             return False
@@ -167,20 +167,20 @@ class _Simulation:
         task.frame.waiting = task
         return True
 
-    def _pass_range(self, worker: int, task: _Task) -> _Task:
+    def _execute_range(self, worker: int, task: _Task) -> _Task:
         frame, loop, position = task.frame, task.event, self._structure.positions[task.event]
         match task.high - task.low:
             case 0 if not self._structure.values[loop]:
                 return self._continue_at(frame, self._structure.partner[loop] + 1)
             case 0:
-                loop_frame = _Frame(_Kind.LOOP, frame, loop)
+                loop_frame = _Frame(_FrameKind.LOOP, frame, loop)
                 return _Task(loop_frame, loop, position, 0, self._structure.values[loop])
             case 1:
                 iteration = self._structure.iterations[loop][task.low]
-                return self._continue_at(_Frame(_Kind.ITERATION, frame, loop), iteration + 1)
+                return self._continue_at(_Frame(_FrameKind.ITERATION, frame, loop), iteration + 1)
             case _:
                 middle = (task.low + task.high) // 2
-                half = _Frame(_Kind.HALF, frame, loop)
+                half = _Frame(_FrameKind.HALF, frame, loop)
                 first = _Task(half, loop, position, task.low, middle)
                 return self._fork_child(worker, _Task(frame, loop, position, middle, task.high), first)
 
@@ -191,15 +191,15 @@ class _Simulation:
             self._finished = True
             return None
         match task.frame.kind:
-            case _Kind.CALLED | _Kind.LOOP:
+            case _FrameKind.CALLED | _FrameKind.LOOP:
                 return self._continue_at(parent, task.event + 1)
-            case _Kind.ITERATION:
+            case _FrameKind.ITERATION:
                 end = self._structure.partner[task.frame.loop]
                 return _Task(parent, end, self._structure.positions[end])
-            case _Kind.SPAWNED | _Kind.HALF:
-                return self._join(worker, parent)
+            case _FrameKind.SPAWNED | _FrameKind.HALF:
+                return self._end_child(worker, parent)
 
-    def _join(self, worker: int, parent: _Frame) -> _Task | None:
+    def _end_child(self, worker: int, parent: _Frame) -> _Task | None:
         """End a spawned child of `parent`; return the next task of the worker, None if it becomes a thief."""
         parent.children -= 1
         if self._deques[worker]:

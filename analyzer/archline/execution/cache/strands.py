@@ -64,7 +64,7 @@ class StrandLog:
 
 
 @record(slots=True)
-class Structure:
+class MatchedLog:
     """A log with its events matched, in lists. The last event is a RETURN that closes the whole execution.
 
     `partner[e]` is the closing event of an opening one and the opening one of a closing one (0 for the last);
@@ -81,7 +81,7 @@ class Structure:
     allocations: int
 
 
-def match_events(log: StrandLog, accesses: int) -> Structure:
+def match_events(log: StrandLog, accesses: int) -> MatchedLog:
     """Check the log of a trace of `accesses` accesses, and match its events.
 
     ValueError if events do not nest, positions decrease or leave the trace, the number of a loop's iterations differs
@@ -127,7 +127,9 @@ def match_events(log: StrandLog, accesses: int) -> Structure:
             )
             allocation[event] = allocation[begin]
     _require_rule(not opened, "every opened event is closed")
-    return Structure([*kinds, TraceEvent.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations)
+    return MatchedLog(
+        [*kinds, TraceEvent.RETURN], positions, [*values, 0], partner, allocation, iterations, allocations
+    )
 
 
 def _require_rule(holds: bool, rule: str) -> None:
@@ -135,7 +137,7 @@ def _require_rule(holds: bool, rule: str) -> None:
         raise ValueError(f"malformed strand log: {rule}")
 
 
-class Stacks:
+class LineStacks:
     """The stacks of lines of all processors; `owners` and `starts` are the processor and depth of each allocation.
 
     An array may be released by another processor than its owner, and below the top: a thief may finish a block of the

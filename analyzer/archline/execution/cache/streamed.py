@@ -15,14 +15,14 @@ import numpy as np
 from archline.execution.cache.replacement import CacheResult
 from archline.execution.jit import Buffer, helper
 from archline.execution.slots import (
-    FETCHED,
-    HELD,
-    LINE_BY,
-    MAX_LINES,
+    CACHE_LINES,
+    FETCHED_LINES,
+    LINE_DIVISOR,
     MEM_INTS,
     MEM_LATEST,
     MEM_TRACE,
-    OLDEST,
+    OLDEST_POSITION,
+    RESIDENT_LINES,
     TRACE,
     WRITTEN_BACK,
 )  # fmt: skip
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 SPARE = 1 << 12
 """Entries of the ring in addition to four times the cache, so that a batch of accesses always fits."""
-MAX_NARROW = 2**31 - 1
+MAX_INT32 = 2**31 - 1
 
 
 def choose_line_operator(line: int) -> str:
@@ -46,10 +46,10 @@ def add_lru_state(memory: Memory, cache: Cache) -> Memory:
     arrays, state = memory.arrays, memory.state
     line = int(cache.L)
     count = len(arrays[MEM_INTS]) // line + 1
-    state[MAX_LINES] = lines = min(int(cache.lines), count)
-    state[LINE_BY] = line.bit_length() - 1 if choose_line_operator(line) == ">>" else line
+    state[CACHE_LINES] = lines = min(int(cache.lines), count)
+    state[LINE_DIVISOR] = line.bit_length() - 1 if choose_line_operator(line) == ">>" else line
     size = 4 * lines + SPARE
-    number = np.int32 if 2 * size <= MAX_NARROW else np.int64
+    number = np.int32 if 2 * size <= MAX_INT32 else np.int64
     ring, latest = np.empty(size, number), np.zeros(count, number)
     return replace(memory, arrays=(*arrays[:MEM_TRACE], ring, *arrays[MEM_TRACE + 1 :], latest))
 
@@ -57,15 +57,15 @@ def add_lru_state(memory: Memory, cache: Cache) -> Memory:
 @helper
 def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
     """Count a line that is fetched; evict the least recently used one if the cache is full."""
-    K[FETCHED] += 1
-    if K[HELD] < K[MAX_LINES]:
-        K[HELD] += 1
+    K[FETCHED_LINES] += 1
+    if K[RESIDENT_LINES] < K[CACHE_LINES]:
+        K[RESIDENT_LINES] += 1
         return
-    oldest = K[OLDEST]
+    oldest = K[OLDEST_POSITION]
     while latest[ring[oldest]] >> 1 != oldest + 1:
         oldest += 1
     victim = ring[oldest]
-    K[OLDEST] = oldest + 1
+    K[OLDEST_POSITION] = oldest + 1
     K[WRITTEN_BACK] += latest[victim] & 1
     latest[victim] = 0
 
@@ -74,20 +74,20 @@ def lru_miss(K: Any, latest: Buffer, ring: Buffer) -> None:  # noqa: N803
 def lru_tidy(K: Any, latest: Buffer, ring: Buffer, now: int) -> int:  # noqa: N803
     """Move the entries of resident lines to the start of the ring; return their number."""
     entries = 0
-    for position in range(K[OLDEST], now):
+    for position in range(K[OLDEST_POSITION], now):
         line = ring[position]
         if latest[line] >> 1 == position + 1:
             ring[entries] = line
             entries += 1
             latest[line] = 2 * entries + (latest[line] & 1)
-    K[OLDEST] = 0
+    K[OLDEST_POSITION] = 0
     return entries
 
 
 def make_result(memory: Memory) -> CacheResult:
     """Return the result of the cache; lines that are dirty at the end count as written back."""
     state, ring, latest = memory.state, memory.arrays[MEM_TRACE], memory.arrays[MEM_LATEST]
-    oldest, now = int(state[OLDEST]), int(state[TRACE])
+    oldest, now = int(state[OLDEST_POSITION]), int(state[TRACE])
     entries = latest[ring[oldest:now]]
     dirty = (entries & 1)[entries >> 1 == np.arange(oldest + 1, now + 1)]
-    return CacheResult(int(state[FETCHED]), int(state[WRITTEN_BACK]) + int(dirty.sum()))
+    return CacheResult(int(state[FETCHED_LINES]), int(state[WRITTEN_BACK]) + int(dirty.sum()))

@@ -7,13 +7,13 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from archline.execution.jit import Buffer, array_of, buffer_of, kernel, make_buffer
+from archline.execution.jit import Buffer, kernel, make_buffer, to_array, to_buffer
 from archline.records import record
 
 _SMALL_TABLE = 1 << 16
-_HALF = (1 << 32) - 1
+_LOW_HALF = (1 << 32) - 1
 _NONE = -1  # no line
-MAX_NARROW = (1 << 30) - 1
+MAX_INT32_ENTRIES = (1 << 30) - 1
 
 Lines: TypeAlias = NDArray[np.integer[Any]]
 Writes: TypeAlias = NDArray[np.bool_] | NDArray[np.uint8]
@@ -45,12 +45,12 @@ def compact(lines: Lines | CompactTrace, writes: Writes | None = None) -> Compac
         return lines
     check_trace(lines, writes)
     lines = _convert_to_signed(lines)
-    merged, distinct = _number_lines(lines)
+    merged, distinct = _number_lines_densely(lines)
     marks = None
     if writes is not None:
         marks = make_buffer(len(merged), 0, np.uint8)
-        _merge_writes(buffer_of(lines), buffer_of(writes.view(np.uint8)), marks)
-    return CompactTrace(merged, None if marks is None else array_of(marks, np.uint8), distinct, len(lines))
+        _merge_writes(to_buffer(lines), to_buffer(writes.view(np.uint8)), marks)
+    return CompactTrace(merged, None if marks is None else to_array(marks, np.uint8), distinct, len(lines))
 
 
 @record(eq=False, slots=True)
@@ -74,10 +74,10 @@ def prepare_trace(lines: Lines | CompactTrace, writes: Writes | None = None) -> 
         top = _find_largest(lines)
         if _is_dense(top, len(lines)):
             flags = np.empty(0, np.uint8) if writes is None else writes.view(np.uint8)
-            return TraceBuffers(buffer_of(lines), buffer_of(flags), top + 1, _select_type(lines))
+            return TraceBuffers(to_buffer(lines), to_buffer(flags), top + 1, _select_type(lines))
     trace = compact(lines, writes)
     flags = np.empty(0, np.uint8) if trace.writes is None else trace.writes
-    return TraceBuffers(buffer_of(trace.lines), buffer_of(flags), trace.distinct, _select_type(trace.lines))
+    return TraceBuffers(to_buffer(trace.lines), to_buffer(flags), trace.distinct, _select_type(trace.lines))
 
 
 def _convert_to_signed(lines: Lines) -> Lines:
@@ -93,7 +93,7 @@ def _is_dense(top: int, accesses: int) -> bool:
 
 
 def _select_type(lines: Lines) -> type[np.signedinteger[Any]]:
-    return np.int32 if len(lines) <= MAX_NARROW else np.int64
+    return np.int32 if len(lines) <= MAX_INT32_ENTRIES else np.int64
 
 
 def check_trace(lines: Lines, writes: Writes | None) -> None:
@@ -107,23 +107,23 @@ def check_trace(lines: Lines, writes: Writes | None) -> None:
         raise ValueError("line numbers are at least 0 and below 2^63")
 
 
-def _number_lines(lines: Lines) -> tuple[Lines, int]:
+def _number_lines_densely(lines: Lines) -> tuple[Lines, int]:
     """Return the trace with dense line numbers and runs merged, and the number of distinct lines."""
-    source = buffer_of(lines)
+    source = to_buffer(lines)
     dtype = _select_type(lines)
     target = make_buffer(len(lines), 0, dtype)
     top = _find_largest(lines)
     if _is_dense(top, len(lines)):
         entries, distinct = _number_by_table(source, make_buffer(top + 1, _NONE, dtype), target)
     else:
-        entries, distinct = _number_by_hash(source, target, dtype)
-    return array_of(target[:entries], dtype), distinct
+        entries, distinct = _number_by_growing_hash(source, target, dtype)
+    return to_array(target[:entries], dtype), distinct
 
 
-def _number_by_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
+def _number_by_growing_hash(source: Buffer, target: Buffer, dtype: type[np.signedinteger[Any]]) -> tuple[int, int]:
     slots = _SMALL_TABLE
     while True:
-        entries, distinct = _number_hashed(
+        entries, distinct = _number_in_hash_table(
             source, make_buffer(slots, _NONE, np.int64), make_buffer(slots, 0, dtype), target
         )
         if entries >= 0:
@@ -151,7 +151,7 @@ def _number_by_table(lines: Buffer, table: Buffer, target: Buffer) -> tuple[int,
 
 
 @kernel
-def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer) -> tuple[int, int]:
+def _number_in_hash_table(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer) -> tuple[int, int]:
     """Number lines densely with an open-addressing hash table; return (-1, 0) as soon as that is half full."""
     mask = len(keys) - 1
     entries = 0
@@ -162,7 +162,7 @@ def _number_hashed(lines: Buffer, keys: Buffer, numbers: Buffer, target: Buffer)
             continue
         previous = line
         # Odd multipliers below 2^30 on the two halves: well mixed, and no product leaves 63 bits.
-        mixed = (line & _HALF) * 0x1E3779B1 + (line >> 32) * 0x27D4EB2F
+        mixed = (line & _LOW_HALF) * 0x1E3779B1 + (line >> 32) * 0x27D4EB2F
         slot = (mixed ^ (mixed >> 29)) & mask
         while keys[slot] != line and keys[slot] >= 0:
             slot = (slot + 1) & mask

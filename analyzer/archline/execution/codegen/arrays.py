@@ -11,15 +11,15 @@ from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.expressions import (
     make_atom,
     scale_index,
+    write_element_address,
     write_integer,
     write_load,
-    write_place,
     write_store,
 )
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, Atom, Linear, Morton
 from archline.execution.codegen.writer import READS, WORK, WRITES
-from archline.execution.slots import LINE, NAME_LIMIT
+from archline.execution.slots import LINE, MAX_UNCHECKED_SIZE
 from archline.expr.text import format_expression
 from archline.expr.tree import Span
 from archline.language import syntax as s
@@ -92,12 +92,12 @@ def _scale_starts(starts: list[Atom], strides: tuple[Atom, ...]) -> list[str]:
 
 
 def _write_sum(fn: AlgorithmWriter, terms: list[str]) -> Atom:
-    return terms[0] if len(terms) == 1 else fn.temp(" + ".join(terms), "w")
+    return terms[0] if len(terms) == 1 else fn.assign_name(" + ".join(terms), "w")
 
 
 def _scale_stride(fn: AlgorithmWriter, stride: Atom, step: Atom) -> Atom:
     text = scale_index(step, stride)
-    return text if "*" not in text else fn.temp(text, "w")
+    return text if "*" not in text else fn.assign_name(text, "w")
 
 
 def _write_index(fn: AlgorithmWriter, expr: s.Element, index: s.Expr, extent: Atom, dimension: int) -> Atom:
@@ -117,7 +117,7 @@ def _write_slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: A
         failed = f"{lo} < 0 or {length} < 0 or {length} > {extent} - {lo}"
         message = f"a slice of `{format_expression(expr)}` is {{0}} ..+ {{1}}, in an extent of {{2}}"
     else:
-        length = hi if lo == "0" else fn.temp(f"{hi} - {lo}", "w")
+        length = hi if lo == "0" else fn.assign_name(f"{hi} - {lo}", "w")
         failed = f"{lo} < 0 or {hi} < {lo} or {hi} > {extent}"
         message = f"a slice of `{format_expression(expr)}` is {{0}}..{{1}}, in an extent of {{2}}"
     if piece.hi is not None:
@@ -125,7 +125,7 @@ def _write_slice(fn: AlgorithmWriter, expr: s.Element, piece: s.Slice, extent: A
     if piece.step is None:
         return lo, length, "1"
     step = write_step(fn, piece.step)
-    return lo, fn.temp(f"({length} + {step} - 1) // {step}", "w"), step
+    return lo, fn.assign_name(f"({length} + {step} - 1) // {step}", "w"), step
 
 
 def write_step(fn: AlgorithmWriter, step: s.Expr) -> Atom:
@@ -135,7 +135,7 @@ def write_step(fn: AlgorithmWriter, step: s.Expr) -> Atom:
         site = fn.site(rules.BAD_STEP, step.span, f"the step `{format_expression(step)}` is {{0}}")
         fn.check(f"{value} < 1", site, value)
         if fn.options.compiled:
-            fn.wide(f"{value} > {NAME_LIMIT}")
+            fn.leave_compiled_if(f"{value} > {MAX_UNCHECKED_SIZE}")
     return value
 
 
@@ -147,7 +147,7 @@ def _write_reshaped_view(fn: AlgorithmWriter, expr: s.Reshape) -> ArrayValue:
     negative = " or ".join(f"{entry} < 0" for entry in shape)
     count = shape[0]
     for entry in shape[1:]:
-        count = fn.temp(f"mul_int({count}, {entry})", "w")
+        count = fn.assign_name(f"mul_int({count}, {entry})", "w")
     fn.check(f"{negative} or {count} != {base.extents[0]}", site, count, base.extents[0])
     match base.place:
         case Linear((stride,)):
@@ -208,12 +208,12 @@ def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) ->
         fn.check(" or ".join(f"{extent} < 0" for extent in sizes), site)
     element = fn.array_kind(type_.element)
     base, alive = fn.frame.top, fn.frame.alive
-    place, words = _lay_out(fn, shape, type_.layout)
+    place, words = _write_layout(fn, shape, type_.layout)
     elements = _write_product(fn, shape)
     # A product beyond 64 bits is negative, and no memory holds that much.
-    fn.wide(f"{words} < 0 or {elements} < 0")
+    fn.leave_compiled_if(f"{words} < 0 or {elements} < 0")
     fn.frame = replace(
-        fn.frame, top=fn.temp(f"{base} + {words}", "top"), alive=fn.temp(f"{alive} + {elements}", "alive")
+        fn.frame, top=fn.assign_name(f"{base} + {words}", "top"), alive=fn.assign_name(f"{alive} + {elements}", "alive")
     )
     fn.emit(f"allocate(mem, {base}, {words}, {fn.frame.alive}, {int(element is Kind.REAL)})")
     fn.event(TraceEvent.ALLOCATE, f"{words} // K[{LINE}]")
@@ -223,18 +223,18 @@ def write_allocation(fn: AlgorithmWriter, local: s.Local, type_: s.ArrayType) ->
 def _write_product(fn: AlgorithmWriter, factors: tuple[Atom, ...]) -> Atom:
     result = factors[0]
     for factor in factors[1:]:
-        result = fn.temp(f"mul_int({result}, {factor})", "w")
+        result = fn.assign_name(f"mul_int({result}, {factor})", "w")
     return result
 
 
 def _round_to_lines(fn: AlgorithmWriter, words: Atom) -> Atom:
     """Round the words of a row up to whole lines."""
-    return fn.temp(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
+    return fn.assign_name(f"({words} + K[{LINE}] - 1) // K[{LINE}] * K[{LINE}]", "w")
 
 
-def _lay_out(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
+def _write_layout(fn: AlgorithmWriter, shape: tuple[Atom, ...], layout: str) -> tuple[Linear | Morton, Atom]:
     if layout == "zmorton" and len(shape) == 2:
-        words = _round_to_lines(fn, fn.temp(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
+        words = _round_to_lines(fn, fn.assign_name(f"enclosing_square({shape[0]}, {shape[1]})", "w"))
         return Morton("0", "0", ("1", "0"), ("0", "1")), words
     # `order` begins with the contiguous dimension.
     order = shape if layout == "colmajor" else shape[::-1]
@@ -254,13 +254,13 @@ def write_release(fn: AlgorithmWriter, allocations: list[Allocation]) -> None:
 
 def write_fill(fn: AlgorithmWriter, target: ArrayValue, value: str, at: s.Node, name: str) -> None:
     """Write the loop nest that assigns one value to every element of a view."""
-    atom_of_value = value if value.isidentifier() else fn.temp(value, "v")
+    atom_of_value = value if value.isidentifier() else fn.assign_name(value, "v")
     with write_loop_nest(fn, target.extents, at.span) as indices:
-        place = write_place(fn, target, indices)
+        place = write_element_address(fn, target, indices)
         write_store(fn, target, place, atom_of_value)
         fn.log(place, "write", at.span, f"`{name}` is filled")
         fn.flush()
-    _count(fn, target.extents, (WRITES,))
+    _count_loop_nest(fn, target.extents, (WRITES,))
 
 
 def check_extents(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, at: s.Node) -> None:
@@ -277,23 +277,23 @@ def write_copy(
     """Write the loop nest that copies one view to another of the same extents."""
     check_extents(fn, target, source, at)
     with write_loop_nest(fn, target.extents, at.span) as indices:
-        origin = write_place(fn, source, indices)
+        origin = write_element_address(fn, source, indices)
         fn.log(origin, "read", value.span, f"`{format_expression(value)}` is copied")
         loaded = write_load(fn, value, source, origin)
-        place = write_place(fn, target, indices)
+        place = write_element_address(fn, target, indices)
         write_store(fn, target, place, loaded)
         fn.log(place, "write", at.span, f"`{name}` is written by a copy")
         fn.flush()
-    _count(fn, target.extents, (READS, WRITES))
+    _count_loop_nest(fn, target.extents, (READS, WRITES))
 
 
-def _count(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
+def _count_loop_nest(fn: AlgorithmWriter, extents: tuple[Atom, ...], accesses: tuple[str, ...]) -> None:
     """Count an iteration for each iteration of each loop of a nest, and `accesses` for those of the innermost loop."""
     levels = [extents[0]]
     for extent in extents[1:]:
-        levels.append(fn.temp(f"{levels[-1]} * {extent}", "w"))
-    iterations = " + ".join(levels) if len(levels) == 1 else fn.temp(" + ".join(levels), "w")
-    fn.fuel(iterations)
+        levels.append(fn.assign_name(f"{levels[-1]} * {extent}", "w"))
+    iterations = " + ".join(levels) if len(levels) == 1 else fn.assign_name(" + ".join(levels), "w")
+    fn.count_steps(iterations)
     fn.emit(f"{fn.frame.span} += {iterations}")
     fn.count(Counter({WORK: 1, ITERATION.kind: 1}), iterations, fn.block.looped)
     fn.count(Counter(dict.fromkeys(accesses, 1)), levels[-1], fn.block.looped)

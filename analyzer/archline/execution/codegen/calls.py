@@ -7,7 +7,13 @@ from dataclasses import replace
 from archline.execution import run_rules as rules
 from archline.execution.cache.strands import TraceEvent
 from archline.execution.codegen.arrays import has_spawns, write_loop_nest, write_view
-from archline.execution.codegen.expressions import make_atom, write_integer, write_place, write_real, write_unset_test
+from archline.execution.codegen.expressions import (
+    make_atom,
+    write_element_address,
+    write_integer,
+    write_real,
+    write_unset_test,
+)
 from archline.execution.codegen.messages import write_buffer, write_group
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, Atom, Linear
@@ -76,21 +82,21 @@ def _write_algorithm_call(
     framed = has_spawns(callee.body)
     if framed:
         fn.event(TraceEvent.CALL)
-    fn.publish()
-    text = _format_call(fn, function, site, arguments, fn.frame.task)
+    fn.save_trace_position()
+    text = _write_call_text(fn, function, site, arguments, fn.frame.task)
     result = ""
     if callee.result is None:
         fn.emit(text)
     else:
-        result = fn.temp(text, "v")
-    fn.resume()
+        result = fn.assign_name(text, "v")
+    fn.load_trace_position()
     fn.emit(f"{fn.frame.span} += K[{SPAN}]")
     if framed:
         fn.event(TraceEvent.RETURN)
     return result
 
 
-def _format_call(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
+def _write_call_text(fn: AlgorithmWriter, function: str, site: int, arguments: list[str], task: str) -> str:
     fn.emit(f"K[{CALL}] = {site}")
     common = ["mem", fn.frame.top, fn.frame.alive, *([task] if fn.options.races else [])]
     return f"{function}({', '.join([*common, *(_cast_literal(fn, argument) for argument in arguments)])})"
@@ -105,10 +111,10 @@ def _cast_literal(fn: AlgorithmWriter, argument: str) -> str:
 def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
     fn.settle()
     fn.event(TraceEvent.SPAWN)
-    fn.publish()
-    task = fn.temp("new_task(mem)", "task") if fn.options.races else ""
-    fn.emit(_format_call(fn, function, site, arguments, task))
-    fn.resume()
+    fn.save_trace_position()
+    task = fn.assign_name("new_task(mem)", "task") if fn.options.races else ""
+    fn.emit(_write_call_text(fn, function, site, arguments, task))
+    fn.load_trace_position()
     frame = fn.frame
     fn.emit(f"{frame.pending} = max({frame.pending}, {frame.span} + K[{SPAN}])")
     if fn.options.races:
@@ -159,7 +165,7 @@ def _pass_argument(
 
 def _resolve_operator(fn: AlgorithmWriter, argument: s.Expr) -> str:
     assert isinstance(argument, s.Name)
-    return fn.operator(f"{argument.id}=")
+    return fn.resolve_operator(f"{argument.id}=")
 
 
 def _drop_facts(array: ArrayValue) -> tuple[Atom, ...]:
@@ -182,16 +188,16 @@ def _check_offsets(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> 
     site = fn.site(rules.OFFSETS, argument.span, "", OFFSETS_VARIANTS)
     entries, stride = array.extents[0], array.place.strides[0]
     mark = "None" if not fn.options.compiled else str(NO_INT)
-    total = fn.temp(f"offsets_total(I, K, {site}, {array.base}, {entries}, {stride}, {mark})")
-    return total, fn.temp(f"longest_gap(I, {array.base}, {entries}, {stride})")
+    total = fn.assign_name(f"offsets_total(I, K, {site}, {array.base}, {entries}, {stride}, {mark})")
+    return total, fn.assign_name(f"longest_gap(I, {array.base}, {entries}, {stride})")
 
 
 def _find_index_bound(fn: AlgorithmWriter, array: ArrayValue, argument: s.Expr) -> Atom:
     site = fn.site(rules.INDICES, argument.span, "", INDEX_VARIANTS)
-    bound = fn.temp("0")
+    bound = fn.assign_name("0")
     with write_loop_nest(fn, array.extents, argument.span) as indices:
-        place = write_place(fn, array, indices)
-        value = fn.temp(f"I[{place}]", "v")
+        place = write_element_address(fn, array, indices)
+        value = fn.assign_name(f"I[{place}]", "v")
         fn.check(write_unset_test(fn, array, place, value), site, "0", indices[-1])
         fn.check(f"{value} < 0", site, "1", indices[-1], value)
         fn.emit(f"{bound} = max({bound}, {value} + 1)")

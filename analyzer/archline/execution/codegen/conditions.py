@@ -6,7 +6,7 @@ and no accesses.
 
 from __future__ import annotations
 
-from archline.execution.codegen.expressions import COMPARISON, make_atom, write_integer, write_real
+from archline.execution.codegen.expressions import COMPARISON_KIND, make_atom, write_integer, write_real
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import Code
 from archline.execution.slots import INT_LIMIT
@@ -30,7 +30,7 @@ def write_condition(fn: AlgorithmWriter, expr: s.Expr) -> str:
 
 
 def _write_short_circuit(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr) -> str:
-    result = fn.temp(write_condition(fn, left), "c")
+    result = fn.assign_name(write_condition(fn, left), "c")
     header = f"if {result}:" if op == "and" else f"if not {result}:"
     if fn.free:
         with fn.indented(header, right.span):
@@ -45,7 +45,7 @@ def _write_comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr)
     kinds = (fn.kind(left), fn.kind(right))
     if Kind.REAL in kinds:
         first, second = write_real(fn, left), write_real(fn, right)
-        fn.operation(COMPARISON, real=True)
+        fn.operation(COMPARISON_KIND, real=True)
     else:
         first, second = write_integer(fn, left), write_integer(fn, right)
         if Kind.INT in kinds:
@@ -66,7 +66,7 @@ def write_fact(fn: AlgorithmWriter, expr: s.Fact) -> str:
         case s.Unary(op="not", operand=operand):
             return f"(not {write_fact(fn, operand)})"
         case s.Binary(op="and" | "or" as op, left=left, right=right):
-            result = fn.temp(write_fact(fn, left), "c")
+            result = fn.assign_name(write_fact(fn, left), "c")
             with fn.indented(f"if {result}:" if op == "and" else f"if not {result}:", right.span):
                 fn.emit(f"{result} = {write_fact(fn, right)}")
             return result

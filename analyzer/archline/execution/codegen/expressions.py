@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 
 from archline.execution import run_rules as rules
-from archline.execution.arithmetic import nearest_real
+from archline.execution.arithmetic import to_nearest_real
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
 from archline.execution.codegen.values import ArrayValue, Code, IntegerValue, Linear, Register, make_atomic
 from archline.execution.codegen.writer import EXTERN
@@ -29,7 +29,7 @@ def write_register(fn: AlgorithmWriter, expr: s.Name, register: Register) -> str
         site = fn.site(rules.UNSET, expr.span, f"`{expr.id}` is read before it is given a value")
         fn.check(f"{register.flag} == 0", site)
     if register.shadow is not None and not fn.free:
-        fn.touch(register.shadow, "read", expr.span, f"`{expr.id}` is read")
+        fn.check_register_race(register.shadow, "read", expr.span, f"`{expr.id}` is read")
     return register.code
 
 
@@ -46,7 +46,7 @@ def write_element_read(fn: AlgorithmWriter, expr: s.Element) -> str:
 
 def write_load(fn: AlgorithmWriter, expr: s.Expr, view: ArrayValue, place: str) -> str:
     """Write the load from an address, and a check that it is set; return the name of the value."""
-    value = fn.temp(f"{_select_pool(view)}[{place}]", "v")
+    value = fn.assign_name(f"{_select_pool(view)}[{place}]", "v")
     site = fn.site(rules.UNSET, expr.span, f"`{format_expression(expr)}` is read before it is assigned")
     fn.check(write_unset_test(fn, view, place, value), site)
     return value
@@ -76,10 +76,10 @@ def write_address(fn: AlgorithmWriter, expr: s.Element, view: ArrayValue) -> str
     for dimension, subscript in enumerate(expr.subscripts):
         assert not isinstance(subscript, s.Slice)
         subscripts.append(_write_subscript(fn, expr, subscript, view, dimension))
-    return write_place(fn, view, subscripts)
+    return write_element_address(fn, view, subscripts)
 
 
-def write_place(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
+def write_element_address(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) -> str:
     """Return the name that holds the address of an element whose subscripts, atoms, are in bounds."""
     match view.place:
         case Linear(strides):
@@ -87,11 +87,11 @@ def write_place(fn: AlgorithmWriter, view: ArrayValue, subscripts: list[str]) ->
             terms += [
                 scale_index(index, stride) for index, stride in zip(subscripts, strides, strict=True) if index != "0"
             ]
-            return fn.temp(" + ".join(terms), "a")
+            return fn.assign_name(" + ".join(terms), "a")
         case place:
             row = " + ".join([place.row, *map(scale_index, subscripts, place.rows)])
             column = " + ".join([place.column, *map(scale_index, subscripts, place.columns)])
-            return fn.temp(f"{view.base} + 2 * spread({row}) + spread({column})", "a")
+            return fn.assign_name(f"{view.base} + 2 * spread({row}) + spread({column})", "a")
 
 
 def scale_index(index: str, stride: str) -> str:
@@ -132,7 +132,7 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
         fn.emit(f"{fn.frame.span} += K[{fn.layout.extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
-    result = fn.temp(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
+    result = fn.assign_name(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
     if extern.result == "int":
         site = fn.site(rules.OVERFLOW, expr.span, f"the value of `{format_expression(expr)}` does not fit 64 bits")
         fn.check(f"{result} == {NO_INT}", site)
@@ -141,14 +141,14 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
 
 MAX_BRACKETS = 30
 _MAX_EXPONENT_BITS = 4096
-_CHECKED = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
+_CHECKED_FUNCTIONS = {"+": "add_int", "-": "sub_int", "*": "mul_int", "^": "pow_int"}
 
 
 def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """Write the value of an expression of kind STATIC or INT, where an integer is expected."""
     match expr:
         case s.Integer(value=value):
-            return make_literal(fn, value, expr)
+            return write_literal(fn, value, expr)
         case s.Name(id=name):
             return _write_name(fn, expr, name)
         case s.Unary(op="-", operand=operand):
@@ -168,13 +168,13 @@ def write_integer(fn: AlgorithmWriter, expr: s.Expr) -> Code:
 
 def make_atom(fn: AlgorithmWriter, code: Code, stem: str = "t") -> str:
     """Return a name or a literal for a value; an expression is assigned to a name."""
-    return code.text if code.atom else fn.temp(code.text, stem)
+    return code.text if code.atom else fn.assign_name(code.text, stem)
 
 
-def make_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
+def write_literal(fn: AlgorithmWriter, value: int, expr: s.Expr) -> Code:
     """Return an integer literal; one beyond 64 bits makes compiled code give up."""
     if fn.options.compiled and abs(value) > INT_LIMIT:
-        fn.wide("True")
+        fn.leave_compiled_if("True")
         value = 0
     text = str(value) if value >= 0 else f"({value})"
     return make_atomic(text, abs(value))
@@ -184,7 +184,7 @@ def put_brackets(fn: AlgorithmWriter, text: str, *parts: Code, bound: int | None
     """Put an expression in brackets, or assign it to a name if brackets would nest too deep for Python's parser."""
     depth = 1 + max((part.depth for part in parts), default=0)
     if depth > MAX_BRACKETS:
-        return make_atomic(fn.temp(text), bound)
+        return make_atomic(fn.assign_name(text), bound)
     return Code(f"({text})", bound, depth)
 
 
@@ -236,16 +236,16 @@ def _bound_result(op: str, left: Code, right: Code) -> int:
 
 def _write_checked(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code, data: bool) -> Code:
     if fn.options.compiled or op == "^":
-        result = fn.temp(f"{_CHECKED[op]}({left.text}, {right.text})")
+        result = fn.assign_name(f"{_CHECKED_FUNCTIONS[op]}({left.text}, {right.text})")
         failed = f"{result} == {NO_INT}"
     else:
-        result = fn.temp(f"{left.text} {op} {right.text}")
+        result = fn.assign_name(f"{left.text} {op} {right.text}")
         failed = f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}"
     if data:
         message = f"the value of `{format_expression(expr)}` does not fit 64 bits"
         fn.check(failed, fn.site(rules.OVERFLOW, expr.span, message))
     else:
-        fn.wide(failed)
+        fn.leave_compiled_if(failed)
     return make_atomic(result, INT_LIMIT)
 
 
@@ -305,7 +305,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
             return put_brackets(fn, f"abs({values[0].text})", values[0], bound=values[0].bound)
         case "log2" | "sqrt":
             argument = make_atom(fn, values[0])
-            result = fn.temp(f"exact_{function}({argument})")
+            result = fn.assign_name(f"exact_{function}({argument})")
             message = f"`{format_expression(expr)}` must be an integer, and {function} of {{0}} is not"
             fn.check(f"{result} < 0", fn.site(rules.NOT_EXACT, expr.span, message), argument)
             return make_atomic(result, 64 if function == "log2" else values[0].bound)
@@ -326,7 +326,7 @@ def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.E
             value = make_atom(fn, write_integer(fn, argument))
             message = f"`{format_expression(inner)}` is undefined: {inside} of {{0}}"
             fn.check(f"{value} < {1 if inside == 'log2' else 0}", fn.site(rules.NOT_EXACT, inner.span, message), value)
-            return put_brackets(fn, _ROUNDED[inside, up].format(value), bound=INT_LIMIT)
+            return put_brackets(fn, _ROUNDED_FORMULAS[inside, up].format(value), bound=INT_LIMIT)
         case _:
             pass
     if fn.kind(expr) is Kind.INT:
@@ -334,7 +334,7 @@ def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.E
     return write_integer(fn, inner)
 
 
-_ROUNDED = {
+_ROUNDED_FORMULAS = {
     ("log2", False): "ceil_log2({0} + 1) - 1",
     ("log2", True): "ceil_log2({0})",
     ("sqrt", False): "floor_sqrt({0})",
@@ -342,8 +342,8 @@ _ROUNDED = {
 }
 
 
-KINDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow"}
-COMPARISON = "compare"
+OPERATION_KINDS = {"+": "add", "-": "sub", "*": "mul", "/": "div", "^": "pow"}
+COMPARISON_KIND = "compare"
 _REAL_FUNCTIONS = {
     "sqrt": "real_sqrt",
     "rsqrt": "real_rsqrt",
@@ -362,7 +362,7 @@ def write_real(fn: AlgorithmWriter, expr: s.Expr) -> Code:
     """Write the value of an expression of kind REAL, or of an integer where a real is expected."""
     match expr:
         case s.Integer(value=value):
-            return Code(_format_real(nearest_real(value)))
+            return Code(_format_real(to_nearest_real(value)))
         case s.Real(text=text):
             return Code(_format_real(float(text)))
         case s.Name(id="pi"):
@@ -407,10 +407,10 @@ def _write_real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr
     base = write_real(fn, left)
     if op == "^":
         exponent = write_integer(fn, right)
-        fn.operation(KINDS[op], real=True)
+        fn.operation(OPERATION_KINDS[op], real=True)
         return put_brackets(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
     second = write_real(fn, right)
-    fn.operation(KINDS[op], real=True)
+    fn.operation(OPERATION_KINDS[op], real=True)
     return combine_reals(fn, op, base, second)
 
 

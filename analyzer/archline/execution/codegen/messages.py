@@ -16,7 +16,7 @@ from archline.execution.codegen.conditions import write_condition
 from archline.execution.codegen.expressions import make_atom, write_address, write_integer
 from archline.execution.codegen.scope import AlgorithmWriter
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Linear
-from archline.execution.slots import NAME_LIMIT
+from archline.execution.slots import MAX_UNCHECKED_SIZE
 from archline.expr.text import format_expression
 from archline.language import syntax as s
 from archline.language.model import Kind
@@ -47,12 +47,12 @@ def map_calls(algorithm: s.Algorithm) -> dict[int, s.Node]:
 def define_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     """Define P, the coordinates and the extents of the axes from the group that the function is given."""
     fn.emit("n_P = grid.size")
-    fn.define("P", IntegerValue("n_P", NAME_LIMIT, 1))
+    fn.define("P", IntegerValue("n_P", MAX_UNCHECKED_SIZE, 1))
     for index, axis in enumerate(algorithm.grid):
         fn.axes[axis.name] = index
         fn.emit(f"g{index} = grid.coordinates[{index}]")
         fn.emit(f"e{index} = grid.ranks.shape[{index}]")
-        fn.define(axis.name, IntegerValue(f"g{index}", NAME_LIMIT, 0, f"e{index}"))
+        fn.define(axis.name, IntegerValue(f"g{index}", MAX_UNCHECKED_SIZE, 0, f"e{index}"))
 
 
 def check_grid(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
@@ -74,32 +74,32 @@ def write_message(fn: AlgorithmWriter, node: s.Communicate) -> None:
     # Registers are copied to memory before the clauses, as their conditions must not change the top of the stack.
     registers = [item for item in (sent, received) if isinstance(item, s.Name) and not fn.module.is_view(item)]
     buffers: dict[s.Expr, tuple[ArrayValue, Callable[[], None]]]
-    buffers = {item: _register_buffer(fn, item, item is received) for item in registers}
+    buffers = {item: _write_register_buffer(fn, item, item is received) for item in registers}
 
     def place_of(buffer: s.Expr) -> ArrayValue:
         return buffers[buffer][0] if buffer in buffers else write_view(fn, buffer)
 
     unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(sent)}` is sent, but has words that are not set")
-    to, source = fn.temp("None", "to"), fn.temp("None", "of")
-    payload, words = fn.temp("None", "x"), fn.temp("None", "w")
+    to, source = fn.assign_name("None", "to"), fn.assign_name("None", "of")
+    payload, words = fn.assign_name("None", "x"), fn.assign_name("None", "w")
     place = ""
     if "to" in clauses:
-        with _guard_lines(fn, clauses["to"]):
+        with _write_guard(fn, clauses["to"]):
             fn.emit(f"{to} = {_write_partner(fn, clauses['to'])}")
             if sent is not None:
-                fn.emit(f"{payload} = {format_place(place_of(sent))}")
+                fn.emit(f"{payload} = {format_buffer(place_of(sent))}")
     if "from" in clauses:
-        with _guard_lines(fn, clauses["from"]):
+        with _write_guard(fn, clauses["from"]):
             fn.emit(f"{source} = {_write_partner(fn, clauses['from'])}")
             if received is not None:
                 target = place_of(received)
-                place = fn.temp(format_place(target), "z")
+                place = fn.assign_name(format_buffer(target), "z")
                 fn.emit(f"{words} = {' * '.join(target.extents)}")
     number = fn.numbers[node]
     # Sends and receives of one processor pair in their order, exchanges within their iteration.
     iteration = format_tuple(fn.iteration if node.operation == "exchange" else ())
     step = f"grid.step({number}, {iteration}, {to}, {payload}, {source}, {words}, {unset})"
-    answer = fn.temp(f"yield {step}", "y")
+    answer = fn.assign_name(f"yield {step}", "y")
     if received is not None:
         with fn.indented(f"if {answer} is not None:", node.span):
             fn.emit(f"grid.processor.write({place}, {answer})")
@@ -119,7 +119,7 @@ def _settle_counters(fn: AlgorithmWriter) -> None:
 
 
 @contextmanager
-def _guard_lines(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
+def _write_guard(fn: AlgorithmWriter, clause: s.Clause) -> Iterator[None]:
     """Indent lines under the `when` of a clause, if it has one; both have no cost."""
     with fn.uncounted():
         if clause.when is None:
@@ -134,11 +134,11 @@ def _write_partner(fn: AlgorithmWriter, clause: s.Clause) -> str:
     coordinates = [make_atom(fn, write_integer(fn, value)) for value in clause.values]
     text = "a partner's coordinate is {0}, and the axis has {1} processors"
     site = fn.site(rules.PARTNER, clause.span, text)
-    axes = ", ".join(str(place) for place in _list_own_axes(fn))
+    axes = ", ".join(str(place) for place in _list_grid_axes(fn))
     return f"{fn.group}.partner(({', '.join(coordinates)},), ({axes},), {site})"
 
 
-def _list_own_axes(fn: AlgorithmWriter) -> list[int]:
+def _list_grid_axes(fn: AlgorithmWriter) -> list[int]:
     """Return the numbers of the axes that the algorithm declares, without the groups of splits."""
     return [fn.axes[axis] for axis in fn.algorithm_axes]
 
@@ -148,7 +148,7 @@ def format_tuple(parts: Iterable[str]) -> str:
     return f"({''.join(f'{part}, ' for part in parts)})"
 
 
-def format_place(array: ArrayValue) -> str:
+def format_buffer(array: ArrayValue) -> str:
     """Format a view as a `grid.Place`."""
     extents = ", ".join(array.extents)
     match array.place:
@@ -162,7 +162,7 @@ def format_place(array: ArrayValue) -> str:
 # Calls
 def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: tuple[s.Name, ...]) -> str:
     """Return the expression for the group of processors that take part in a call: along some axes, else all."""
-    places = [fn.axes[axis.id] for axis in along] if along else _list_own_axes(fn)
+    places = [fn.axes[axis.id] for axis in along] if along else _list_grid_axes(fn)
     flat = int(len(callee.grid) == 1)
     return (
         f"{fn.group}.enter({fn.numbers[node]}, {format_tuple(fn.iteration)}, {format_tuple(map(str, places))}, {flat})"
@@ -171,19 +171,19 @@ def write_group(fn: AlgorithmWriter, node: s.Node, callee: s.Algorithm, along: t
 
 def write_buffer(fn: AlgorithmWriter, argument: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """Write an argument for a parameter `any[w]`; return it as a vector, and a function that writes it back."""
-    array, after = _write_side(fn, argument, written)
+    array, after = _write_transfer_buffer(fn, argument, written)
     if len(array.extents) == 1 and isinstance(array.place, Linear):
         return array, after
-    place = fn.temp(format_place(array), "z")
+    place = fn.assign_name(format_buffer(array), "z")
     base, stride, top = fn.name("b"), fn.name("s"), fn.name("top")
     fn.emit(f"{base}, {stride}, {top} = grid.flat({place}, {fn.frame.top})")
     fn.frame = replace(fn.frame, top=top)
-    words = fn.temp(" * ".join(array.extents), "w")
+    words = fn.assign_name(" * ".join(array.extents), "w")
     after = (lambda: fn.emit(f"grid.unflat({place}, {base})")) if written else _do_nothing
     return ArrayValue(array.element, base, (words,), Linear((stride,))), after
 
 
-def _write_side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
+def _write_transfer_buffer(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
     """Write a view, an element or a register as a buffer; return it, and a function that writes a register back."""
     if fn.module.is_view(expr):
         return write_view(fn, expr), _do_nothing
@@ -194,20 +194,22 @@ def _write_side(fn: AlgorithmWriter, expr: s.Expr, written: bool) -> tuple[Array
             whole.element, write_address(fn, expr, whole), ("1",), unit_stride, shared=whole.shared
         ), _do_nothing
     assert isinstance(expr, s.Name)
-    return _register_buffer(fn, expr, written)
+    return _write_register_buffer(fn, expr, written)
 
 
 def _do_nothing() -> None:
     """Write nothing after a call, for a buffer that is not copied."""
 
 
-def _register_buffer(fn: AlgorithmWriter, argument: s.Name, written: bool) -> tuple[ArrayValue, Callable[[], None]]:
+def _write_register_buffer(
+    fn: AlgorithmWriter, argument: s.Name, written: bool
+) -> tuple[ArrayValue, Callable[[], None]]:
     """Write the copy of a register to a word on top of the stack; return it, and a function that writes it back."""
     register = fn.register(argument.id)
     real = int(register.kind is Kind.REAL)
     pool = "R" if real else "I"
     base = fn.frame.top
-    top = fn.temp(f"grid.processor.reserve({base}, 1)", "top")
+    top = fn.assign_name(f"grid.processor.reserve({base}, 1)", "top")
     fn.frame = replace(fn.frame, top=top)
     fn.emit(f"I[{base}] = grid.processor.unset({real})")
     if register.flag is None:
@@ -233,15 +235,15 @@ def copy_buffer(fn: AlgorithmWriter, node: s.Communicate, target: s.Expr, source
     """
     _settle_counters(fn)
     before = fn.frame
-    source_array, _ = _write_side(fn, source, written=False)
+    source_array, _ = _write_transfer_buffer(fn, source, written=False)
     unset = fn.site(rules.UNSET, node.span, f"`{_format_optional(source)}` is sent, but has words that are not set")
-    words = fn.temp(f"grid.processor.read({format_place(source_array)}, {unset})", "x")
+    words = fn.assign_name(f"grid.processor.read({format_buffer(source_array)}, {unset})", "x")
     with fn.uncounted():
-        target_array, after = _write_side(fn, target, written=True)
+        target_array, after = _write_transfer_buffer(fn, target, written=True)
     count = " * ".join(target_array.extents)
     size = "the buffer has {0} words, and the one for the result has {1}"
     fn.check(f"len({words}) != {count}", fn.site(rules.MESSAGE_SIZE, node.span, size), f"len({words})", count)
-    fn.emit(f"grid.processor.write({format_place(target_array)}, {words})")
+    fn.emit(f"grid.processor.write({format_buffer(target_array)}, {words})")
     after()
     fn.frame = before
 
@@ -252,35 +254,35 @@ def write_transfer(fn: AlgorithmWriter, node: s.Transfer) -> None:
     clause = s.Clause("", (), node.when, span=node.span)
     _settle_counters(fn)
     before = fn.frame
-    with _guard_lines(fn, clause):
-        target, after = _write_side(fn, node.target, written=True)
-        source, _ = _write_side(fn, node.value, written=False)
+    with _write_guard(fn, clause):
+        target, after = _write_transfer_buffer(fn, node.target, written=True)
+        source, _ = _write_transfer_buffer(fn, node.value, written=False)
         if node.direction == "input":
             write_shared_load(fn, target, source, node, node.value)
         else:
             text = f"an element of `{format_expression(node.target)}` is output twice"
             hint = "let only one of the processors that hold it output it, with a guard such as `when k == 0`"
             twice = fn.site(rules.OUTPUT_TWICE, node.span, text, hint=hint)
-            fn.emit(f"grid.store({_write_sides(fn, target, source, node, node.value)}, {twice})")
+            fn.emit(f"grid.store({_format_transfer(fn, target, source, node, node.value)}, {twice})")
         after()
     fn.frame = before
 
 
 def write_shared_load(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> None:
     """Write the load of a part of a global array to an array of the processor."""
-    fn.emit(f"grid.load({_write_sides(fn, target, source, node, value)})")
+    fn.emit(f"grid.load({_format_transfer(fn, target, source, node, value)})")
 
 
-def _write_sides(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
+def _format_transfer(fn: AlgorithmWriter, target: ArrayValue, source: ArrayValue, node: s.Stmt, value: s.Expr) -> str:
     check_extents(fn, target, source, node)
     text = f"`{format_expression(value)}` is read before it is assigned"
-    return f"{format_place(target)}, {format_place(source)}, {fn.site(rules.UNSET, value.span, text)}"
+    return f"{format_buffer(target)}, {format_buffer(source)}, {fn.site(rules.UNSET, value.span, text)}"
 
 
-def is_transfer(statements: tuple[s.Stmt, ...]) -> bool:
+def is_only_transfer(statements: tuple[s.Stmt, ...]) -> bool:
     """Test whether statements only transfer input and output, so that loops around them have no cost."""
     return all(
-        isinstance(node, s.Transfer | s.Let | s.Pass) or (isinstance(node, s.Loop) and is_transfer(node.body))
+        isinstance(node, s.Transfer | s.Let | s.Pass) or (isinstance(node, s.Loop) and is_only_transfer(node.body))
         for node in statements
     ) and any(isinstance(node, s.Transfer | s.Loop) for node in statements)
 
@@ -297,17 +299,17 @@ def write_split(
     text = f"`{node.axis}` has {{0}} processors, which cannot be split in {{1}} equal groups"
     site = fn.site(rules.GRID, node.span, text)
     axis = fn.axes[node.axis]
-    group = fn.temp(f"{fn.group}.split({axis}, {parts}, {site})", "grid")
+    group = fn.assign_name(f"{fn.group}.split({axis}, {parts}, {site})", "grid")
     with fn.scope():
         before = (fn.group, dict(fn.axes))
         fn.group = group
         fn.axes = {name: number + (number > axis) for name, number in fn.axes.items()} | {node.axis: axis + 1}
         fn.axes[node.group] = axis
-        extents = " * ".join(f"{group}.ranks.shape[{number}]" for number in _list_own_axes(fn))
-        fn.define("P", IntegerValue(fn.temp(extents, "n_P"), NAME_LIMIT, 1))
+        extents = " * ".join(f"{group}.ranks.shape[{number}]" for number in _list_grid_axes(fn))
+        fn.define("P", IntegerValue(fn.assign_name(extents, "n_P"), MAX_UNCHECKED_SIZE, 1))
         for name in (node.axis, node.group):
-            code = fn.temp(f"{group}.coordinates[{fn.axes[name]}]", "g")
-            extent = fn.temp(f"{group}.ranks.shape[{fn.axes[name]}]", "e")
-            fn.names[name] = IntegerValue(code, NAME_LIMIT, 0, extent)
+            code = fn.assign_name(f"{group}.coordinates[{fn.axes[name]}]", "g")
+            extent = fn.assign_name(f"{group}.ranks.shape[{fn.axes[name]}]", "e")
+            fn.names[name] = IntegerValue(code, MAX_UNCHECKED_SIZE, 0, extent)
         block(fn, node.body)
         fn.group, fn.axes = before

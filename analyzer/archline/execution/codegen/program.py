@@ -10,16 +10,17 @@ from archline.execution.codegen.calls import write_sync
 from archline.execution.codegen.conditions import write_fact
 from archline.execution.codegen.expressions import make_atom, write_integer
 from archline.execution.codegen.messages import check_grid, define_grid, number_communications
-from archline.execution.codegen.scope import AlgorithmWriter, Layout, names_in_fact, plan_layout
+from archline.execution.codegen.scope import AlgorithmWriter, Layout, list_names_in_fact, plan_layout
 from archline.execution.codegen.statements import write_block, write_scalar, write_statement
-from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, view_parameter
+from archline.execution.codegen.values import ArrayValue, IntegerValue, Operator, Register, make_view_parameter
 from archline.execution.codegen.writer import CheckSite, Options, Tables
 from archline.execution.slots import (
     CALL,
     DEPTH,
     FIRST_SITE,
-    LINE_BY,
+    LINE_DIVISOR,
     MAX_DEPTH,
+    MAX_UNCHECKED_SIZE,
     MEM_BAGS,
     MEM_INTS,
     MEM_LATEST,
@@ -28,14 +29,13 @@ from archline.execution.slots import (
     MEM_SHADOW,
     MEM_STATE,
     MEM_TRACE,
-    NAME_LIMIT,
     SPAN,
     SYMBOLS,
     TRACE,
 )
 from archline.expr.text import format_expression, format_fact, format_list
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, find_reachable, has_forks
+from archline.language.call_graph import find_reachable, find_recursive_component, has_forks
 from archline.language.model import BoundBy, Kind, Module
 from archline.records import record, replace
 
@@ -47,7 +47,7 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
     parameters = _define_parameters(fn, algorithm, forms)
     forks = has_spawns(algorithm.body)
     fn.frame = replace(fn.frame, pending="q" if forks else "", bag="bag" if forks and fn.options.races else "")
-    fn.fuel("1")
+    fn.count_steps("1")
     with fn.uncounted():
         if fn.grid:
             fn.numbers.update(number_communications(algorithm))
@@ -68,10 +68,10 @@ def write_algorithm(fn: AlgorithmWriter, name: str, algorithm: s.Algorithm, form
         tail.append(f" K[{TRACE}] = now")
     if result:
         tail.append(f" return {result}")
-    return "\n".join([header, *_opening_lines(fn), *fn.lines, *tail, ""])
+    return "\n".join([header, *_list_opening_lines(fn), *fn.lines, *tail, ""])
 
 
-def _opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
+def _list_opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
     if fn.grid:
         # The `yield` makes a generator of any function. Python indexes `reals` and `ints` faster than numpy arrays.
         yield " if False: yield"
@@ -91,7 +91,7 @@ def _opening_lines(fn: AlgorithmWriter) -> Iterator[str]:
             yield f" now = K[{TRACE}]"
     if fn.options.streams:
         yield f" Q = mem[{MEM_LATEST}]"
-        yield f" by = K[{LINE_BY}]"
+        yield f" by = K[{LINE_DIVISOR}]"
         yield " last = -1"
     if fn.options.races:
         yield f" S = mem[{MEM_SHADOW}]"
@@ -128,11 +128,11 @@ def _define_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm, forms: tuple
                 fn.define(parameter.name, Operator(next(shapes)))
                 continue
             case s.ArrayType(element=element):
-                array = view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
+                array = make_view_parameter(stem, fn.array_kind(element), next(shapes).rpartition(":")[2], 0)
             case s.OffsetsType():
-                array = view_parameter(stem, Kind.INT, next(shapes), 2)
+                array = make_view_parameter(stem, Kind.INT, next(shapes), 2)
             case s.IndexArrayType():
-                array = view_parameter(stem, Kind.INT, next(shapes), 1)
+                array = make_view_parameter(stem, Kind.INT, next(shapes), 1)
         fn.define(parameter.name, replace(array, shared=fn.grid and not parameter.local))
         names += array.atoms
     return names
@@ -147,19 +147,19 @@ def _bind_sizes(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
             code = fn.static(binding.name).code
         else:
             code = _write_size(fn, fn.view(parameter.name), binding.by, binding.dimension)
-        fn.define(binding.name, IntegerValue(code, NAME_LIMIT, max(minimum, 0)))
+        fn.define(binding.name, IntegerValue(code, MAX_UNCHECKED_SIZE, max(minimum, 0)))
         message = f"the size `{binding.name}` of `{algorithm.name}` is {{0}}, and must be at least {minimum}"
-        _write_refusal(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
+        _write_contract_check(fn, f"{code} < {minimum}", fn.site(rules.SIZE_TOO_SMALL, parameter.span, message), code)
     if fn.options.compiled:
         for name in (*signature.size_names, *signature.indices):
             code = fn.static(name).code
-            fn.wide(f"{code} > {NAME_LIMIT} or {code} < -{NAME_LIMIT}")
+            fn.leave_compiled_if(f"{code} > {MAX_UNCHECKED_SIZE} or {code} < -{MAX_UNCHECKED_SIZE}")
 
 
 def _write_size(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: int) -> str:
     match by:
         case BoundBy.COUNT:
-            return fn.temp(f"{array.extents[0]} - 1", "w")
+            return fn.assign_name(f"{array.extents[0]} - 1", "w")
         case BoundBy.TOTAL:
             return array.facts[0]
         case BoundBy.LONGEST:
@@ -168,7 +168,7 @@ def _write_size(fn: AlgorithmWriter, array: ArrayValue, by: BoundBy, dimension: 
             return array.extents[dimension]
 
 
-def _write_refusal(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
+def _write_contract_check(fn: AlgorithmWriter, failed: str, site: int, *values: str) -> None:
     """Write a check of a contract: if `failed` is true, the error shows the call of the algorithm."""
     fn.check(failed, site, *values, "call=call")
 
@@ -183,7 +183,7 @@ def _check_parameters(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
                 bound, limit = fn.view(parameter.name).facts[0], make_atom(fn, write_integer(fn, below))
                 message = f"an entry of `{parameter.name}` is not below {{1}}: the largest is {{0}}"
                 site = fn.site(rules.INDICES, parameter.span, message)
-                _write_refusal(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
+                _write_contract_check(fn, f"{bound} > {limit}", site, f"{bound} - 1", limit)
             case s.OffsetsType() as type_:
                 _check_offsets(fn, parameter, type_)
             case s.SizeType() | s.IndexType() | s.ScalarType() | s.OperatorType():
@@ -200,7 +200,7 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
                 f"extent {dimension + 1} of `{parameter.name}` is {{0}}, and `{format_expression(entry)}` is {{1}}"
             )
             site = fn.site(rules.SHAPE, parameter.span, message)
-            _write_refusal(fn, f"{extent} != {needed}", site, extent, needed)
+            _write_contract_check(fn, f"{extent} != {needed}", site, extent, needed)
         # The two are equal from here on; with `needed` as the extent, loops up to it need no bounds checks.
         extents.append(needed)
     fn.define(parameter.name, replace(array, extents=tuple(extents)))
@@ -209,7 +209,7 @@ def _check_shape(fn: AlgorithmWriter, parameter: s.Parameter, shape: tuple[s.Exp
 def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.OffsetsType) -> None:
     array = fn.view(parameter.name)
     name = parameter.name
-    count, total, longest = fn.temp(f"{array.extents[0]} - 1", "w"), *array.facts
+    count, total, longest = fn.assign_name(f"{array.extents[0]} - 1", "w"), *array.facts
     parts = [
         (type_.count, count, "!=", f"`{name}` has {{0}} segments, and `{{expr}}` is {{1}}"),
         (type_.into, total, "!=", f"`{name}` ends at {{0}}, and `{{expr}}` is {{1}}"),
@@ -221,16 +221,16 @@ def _check_offsets(fn: AlgorithmWriter, parameter: s.Parameter, type_: s.Offsets
         needed = make_atom(fn, write_integer(fn, expr))
         if needed != actual:
             site = fn.site(rules.OFFSETS, parameter.span, text.replace("{expr}", format_expression(expr)))
-            _write_refusal(fn, f"{actual} {relation} {needed}", site, actual, needed)
+            _write_contract_check(fn, f"{actual} {relation} {needed}", site, actual, needed)
 
 
 def _check_where(fn: AlgorithmWriter, algorithm: s.Algorithm) -> None:
     machine = SYMBOLS.keys() - fn.names.keys()
     for fact_node in algorithm.where:
         # Facts about the machine are not checked in a run.
-        if machine.isdisjoint(names_in_fact(fact_node)):
+        if machine.isdisjoint(list_names_in_fact(fact_node)):
             message = f"`where {format_fact(fact_node)}` of `{algorithm.name}` is false"
-            _write_refusal(fn, f"not {write_fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
+            _write_contract_check(fn, f"not {write_fact(fn, fact_node)}", fn.site(rules.WHERE, fact_node.span, message))
 
 
 def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str, int]]:
@@ -241,9 +241,9 @@ def _write_entry(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[tuple[str,
     fn.emit(f"K[{DEPTH}] += 1")
     message = f"`{algorithm.name}` is {MAX_DEPTH} calls deep"
     site = fn.site(rules.TOO_DEEP_RECURSION, algorithm.name_span, message)
-    _write_refusal(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
+    _write_contract_check(fn, f"K[{DEPTH}] > {MAX_DEPTH}", site)
     values = _write_measure(fn, algorithm)
-    before = [fn.temp(f"K[{slot + index}]", "o") for index in range(len(values) + 1)]
+    before = [fn.assign_name(f"K[{slot + index}]", "o") for index in range(len(values) + 1)]
     _check_decrease(fn, algorithm, values, before)
     for index, value in enumerate(["1", *values]):
         fn.emit(f"K[{slot + index}] = {value}")
@@ -257,7 +257,7 @@ def _write_measure(fn: AlgorithmWriter, algorithm: s.Algorithm) -> list[str]:
     for expr in algorithm.decreases:
         value = make_atom(fn, write_integer(fn, expr))
         message = f"`decreases {format_expression(expr)}` of `{algorithm.name}` is {{0}}, below 0"
-        _write_refusal(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
+        _write_contract_check(fn, f"{value} < 0", fn.site(rules.NOT_DECREASING, expr.span, message), value)
         values.append(value)
     return values
 
@@ -278,7 +278,9 @@ def _check_decrease(fn: AlgorithmWriter, algorithm: s.Algorithm, values: list[st
         span = algorithm.name_span
         message = f"no size of `{algorithm.name}` is smaller in a recursive call, and no index is different"
     shown = [values[0], old[0]] if values else []
-    _write_refusal(fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown)
+    _write_contract_check(
+        fn, f"{active} == 1 and not ({smaller})", fn.site(rules.NOT_DECREASING, span, message), *shown
+    )
 
 
 def list_measured_names(module: Module, algorithm: s.Algorithm) -> tuple[str, ...]:
@@ -298,7 +300,7 @@ def _write_body(fn: AlgorithmWriter, algorithm: s.Algorithm) -> str:
         for node in algorithm.body[:-1]:
             write_statement(fn, node, allocations)
         kind = Kind.REAL if algorithm.result == "real" else Kind.INT
-        result = fn.temp(write_scalar(fn, last.value, kind).text, "v")
+        result = fn.assign_name(write_scalar(fn, last.value, kind).text, "v")
         fn.flush()
         if allocations:
             write_sync(fn)
@@ -340,7 +342,7 @@ def generate_program(
     Raises ArchlineError (AL517) if blocks are nested too deeply.
     """
     called = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
-    recursive = tuple(callee for callee in called if find_component(module, callee))
+    recursive = tuple(callee for callee in called if find_recursive_component(module, callee))
     measured = {callee: len(callee.decreases) or len(list_measured_names(module, callee)) for callee in recursive}
     layout = plan_layout(module, recursive, measured)
     tables = Tables()

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from archline.execution.codegen.values import ArrayValue, IntegerValue, Meaning, Operator, Register
 from archline.execution.codegen.writer import FunctionWriter
-from archline.execution.slots import FIRST_FREE, SYMBOLS
+from archline.execution.slots import FIRST_PROGRAM_SLOT, SYMBOLS
 from archline.language import syntax as s
 from archline.language.model import Kind, Module, ViewType
 
@@ -40,7 +40,7 @@ class Layout:
 
 def plan_layout(module: Module, recursive: Sequence[s.Algorithm], measured: dict[s.Algorithm, int]) -> Layout:
     """Assign the slots of the state; `measured` has the number of values that are compared in calls of a recursion."""
-    slot = FIRST_FREE
+    slot = FIRST_PROGRAM_SLOT
     externs = {}
     for name in module.externs:
         externs[name] = slot
@@ -62,34 +62,34 @@ def list_cost_symbols(externs: Iterable[s.Extern]) -> list[str]:
     names: dict[str, None] = {}
     for extern in externs:
         for amount, _ in extern.costs:
-            names.update(dict.fromkeys(names_in(amount)))
+            names.update(dict.fromkeys(list_names(amount)))
     return list(names)
 
 
-def names_in(expr: s.Expr) -> list[str]:
+def list_names(expr: s.Expr) -> list[str]:
     """Return the names in an expression in sizes, in order and with repetitions."""
     match expr:
         case s.Name(id=name):
             return [] if name == "pi" else [name]
         case s.Unary(operand=operand):
-            return names_in(operand)
+            return list_names(operand)
         case s.Binary(left=left, right=right):
-            return names_in(left) + names_in(right)
+            return list_names(left) + list_names(right)
         case s.Call(arguments=arguments):
-            return [name for argument in arguments for name in names_in(argument)]
+            return [name for argument in arguments for name in list_names(argument)]
         case s.Integer() | s.Real() | s.Element() | s.Reshape():
             return []
 
 
-def names_in_fact(fact: s.Fact) -> list[str]:
+def list_names_in_fact(fact: s.Fact) -> list[str]:
     """Return the names in a fact about sizes."""
     match fact:
         case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
-            return names_in(a) + names_in(b)
+            return list_names(a) + list_names(b)
         case s.IsSquare(value=a):
-            return names_in(a)
+            return list_names(a)
         case _:
-            return names_in(fact)
+            return list_names(fact)
 
 
 class AlgorithmWriter(FunctionWriter):
@@ -149,7 +149,7 @@ class AlgorithmWriter(FunctionWriter):
         assert isinstance(meaning, ArrayValue)
         return meaning
 
-    def operator(self, assignment: str) -> str:
+    def resolve_operator(self, assignment: str) -> str:
         """Return the operator of an assignment such as `+=`, or of `op=` with an operator parameter."""
         name = assignment[:-1]
         meaning = self.names.get(name)

@@ -21,7 +21,7 @@ from archline.execution.codegen.arrays import (
 from archline.execution.codegen.calls import write_call, write_call_on_grid, write_sync
 from archline.execution.codegen.conditions import write_condition, write_fact, write_quantity
 from archline.execution.codegen.expressions import (
-    KINDS,
+    OPERATION_KINDS,
     combine_reals,
     make_atom,
     write_address,
@@ -33,23 +33,29 @@ from archline.execution.codegen.expressions import (
     write_register,
     write_store,
 )
-from archline.execution.codegen.messages import copy_buffer, is_transfer, write_message, write_split, write_transfer
+from archline.execution.codegen.messages import (
+    copy_buffer,
+    is_only_transfer,
+    write_message,
+    write_split,
+    write_transfer,
+)
 from archline.execution.codegen.messages import write_shared_load as load_shared
 from archline.execution.codegen.scope import AlgorithmWriter, is_extern
 from archline.execution.codegen.values import Atom, Code, IntegerValue, Register, make_atomic
 from archline.execution.codegen.writer import WORK
-from archline.execution.slots import INT_LIMIT, MEM_DECLARED, NAME_LIMIT, NO_INT
+from archline.execution.slots import INT_LIMIT, MAX_UNCHECKED_SIZE, MEM_DECLARED, NO_INT
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import Span
 from archline.language import syntax as s
-from archline.language.metrics import DECLARED, ITERATION, METRICS, SET_APART, TEST
+from archline.language.metrics import DECLARED, ITERATION, METRICS, SEPARATE_METRICS, TEST
 from archline.language.model import Kind
 
-BodyOf = Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
-_MAX_BOUND = 2**62
+BlockWriter = Callable[[AlgorithmWriter, tuple[s.Stmt, ...]], None]
+_MAX_LOOP_BOUND = 2**62
 
 
-def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
+def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     """Write a `for` loop. Its bounds are evaluated once: `lo` first, then `hi`, then the step."""
     lo_code, hi_code = write_integer(fn, node.lo), None
     lo = make_atom(fn, lo_code, "w")
@@ -58,11 +64,11 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BodyOf) -> None:
     step = "1" if node.step is None else write_step(fn, node.step)
     if fn.options.compiled:
         for value, code in ((lo, lo_code), (hi, hi_code)):
-            if code.bound is None or code.bound > NAME_LIMIT**2:
-                fn.wide(f"{value} > {_MAX_BOUND} or {value} < -{_MAX_BOUND}")
+            if code.bound is None or code.bound > MAX_UNCHECKED_SIZE**2:
+                fn.leave_compiled_if(f"{value} > {_MAX_LOOP_BOUND} or {value} < -{_MAX_LOOP_BOUND}")
     fn.flush()
     trips = _write_trip_count(fn, node.down, lo, hi, step)
-    fn.fuel(trips)
+    fn.count_steps(trips)
     variable = fn.name(f"n_{node.variable}_")
     if node.down:
         header = f"for {variable} in range({lo}, {hi} - 1, -{step}):"
@@ -84,7 +90,7 @@ def _write_trip_count(fn: AlgorithmWriter, down: bool, lo: Atom, hi: Atom, step:
     length = f"{lo} - {hi} + 1" if down else upwards
     if step != "1":
         length = f"({length} + {step} - 1) // {step}"
-    return fn.temp(f"max({length}, 0)", "w")
+    return fn.assign_name(f"max({length}, 0)", "w")
 
 
 def _bound_variable(lo: Code, hi: Code) -> int:
@@ -103,21 +109,21 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
             return None
 
 
-def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     with fn.looped(header, node.span) as account:
-        if not (fn.grid and is_transfer(node.body)):
+        if not (fn.grid and is_only_transfer(node.body)):
             fn.step(ITERATION)
         block(fn, node.body)
     if account.straight:
         fn.close(account, trips)
 
 
-def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BodyOf) -> None:
+def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     fn.settle()
     outer = fn.frame
     _share_registers(fn, node.body)
-    longest = fn.temp("0", "m")
-    bag = fn.temp("-1", "bag") if fn.options.races else ""
+    longest = fn.assign_name("0", "m")
+    bag = fn.assign_name("-1", "bag") if fn.options.races else ""
     fn.event(TraceEvent.PARALLEL, trips)
     forks = has_spawns(node.body)
     variables = {"span": fn.name("s"), "pending": fn.name("q") if forks else ""}
@@ -165,16 +171,16 @@ def _share_registers(fn: AlgorithmWriter, body: tuple[s.Stmt, ...]) -> None:
     for name in sorted(s.find_set_names(body)):
         register = fn.names.get(name)
         if isinstance(register, Register) and register.shadow is None:
-            fn.define(name, replace(register, shadow=fn.temp("new_shadow()", "shadow")))
+            fn.define(name, replace(register, shadow=fn.assign_name("new_shadow()", "shadow")))
 
 
-def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
+def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> None:
     """Write a `while` loop. Its bound is evaluated once, on entry, at no cost; every test is counted."""
     with fn.uncounted():
         value, _ = write_quantity(fn, node.limit)
-        limit = fn.temp(value.text, "m")
-    iterations = fn.temp("0", "w")
-    site = _limit_site(fn, node.limit, node.span)
+        limit = fn.assign_name(value.text, "m")
+    iterations = fn.assign_name("0", "w")
+    site = _make_limit_site(fn, node.limit, node.span)
     with fn.inside(iterations), fn.looped("while True:", node.span):
         fn.step(TEST)
         test = write_condition(fn, node.condition)
@@ -183,12 +189,12 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BodyOf) -> None:
         fn.emit(" break")
         fn.emit(f"{iterations} += 1")
         fn.check(f"not {iterations} <= {limit}", site, iterations)
-        fn.fuel("1")
+        fn.count_steps("1")
         fn.step(ITERATION)
         block(fn, node.body)
 
 
-def _limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
+def _make_limit_site(fn: AlgorithmWriter, limit: s.Expr, span: Span) -> int:
     message = f"iteration {{0}} begins, but `at most {format_expression(limit)}` allows fewer"
     return fn.site(rules.TOO_MANY_ITERATIONS, span, message)
 
@@ -292,7 +298,7 @@ def _write_local_array(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType) -
         write_copy(fn, allocation.view, source, node, value, node.name)
     elif value is not None:
         element = fn.array_kind(type_.element)
-        atom_of_value = fn.temp(write_scalar(fn, value, element).text, "v")
+        atom_of_value = fn.assign_name(write_scalar(fn, value, element).text, "v")
         fn.flush()
         allocation = write_allocation(fn, node, type_)
         write_fill(fn, allocation.view, atom_of_value, node, node.name)
@@ -322,7 +328,7 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
             write_fill(
                 fn,
                 allocation.view,
-                fn.temp(write_scalar(fn, value, allocation.view.element).text, "v"),
+                fn.assign_name(write_scalar(fn, value, allocation.view.element).text, "v"),
                 node,
                 node.name,
             )
@@ -374,7 +380,7 @@ def _write_view_assignment(fn: AlgorithmWriter, node: s.Assign) -> None:
         write_copy(fn, write_view(fn, node.target), source, node, node.value, name)
         return
     target = write_view(fn, node.target)
-    atom_of_value = fn.temp(write_scalar(fn, node.value, target.element).text, "v")
+    atom_of_value = fn.assign_name(write_scalar(fn, node.value, target.element).text, "v")
     fn.flush()
     write_fill(fn, target, atom_of_value, node, name)
 
@@ -385,7 +391,7 @@ def _write_register_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Na
     if node.op != "=":
         value = _write_update(fn, node, Code(write_register(fn, target, register)), value, register.kind)
     if register.shadow is not None:
-        fn.touch(register.shadow, "write", target.span, f"`{target.id}` is assigned")
+        fn.check_register_race(register.shadow, "write", target.span, f"`{target.id}` is assigned")
     fn.emit(f"{register.code} = {value.text}")
     if register.flag is not None:
         fn.emit(f"{register.flag} = 1")
@@ -407,8 +413,8 @@ def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Ele
 
 
 def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
-    op = fn.operator(node.op)
-    fn.operation(KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
+    op = fn.resolve_operator(node.op)
+    fn.operation(OPERATION_KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
     if kind is Kind.REAL:
         return write_extreme(fn, op, before, value) if op in ("min", "max") else combine_reals(fn, op, before, value)
     if op in ("min", "max"):
@@ -418,10 +424,10 @@ def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code
     )
     if fn.options.compiled:
         function = {"+": "add_int", "-": "sub_int", "*": "mul_int"}[op]
-        result = fn.temp(f"{function}({before.text}, {value.text})")
+        result = fn.assign_name(f"{function}({before.text}, {value.text})")
         fn.check(f"{result} == {NO_INT}", site)
     else:
-        result = fn.temp(f"{before.text} {op} {value.text}")
+        result = fn.assign_name(f"{before.text} {op} {value.text}")
         fn.check(f"not -{INT_LIMIT} <= {result} <= {INT_LIMIT}", site)
     return make_atomic(result, INT_LIMIT)
 
@@ -436,9 +442,9 @@ def _write_costs(fn: AlgorithmWriter, node: s.Costs) -> None:
     """Add declared costs to their metrics and to the metrics that contain them, as flops to work and span."""
     for amount, metric in node.amounts:
         with fn.uncounted():
-            if metric in SET_APART:
+            if metric in SEPARATE_METRICS:
                 value, _ = write_quantity(fn, amount)
-                fn.emit(f"mem[{MEM_DECLARED}][{SET_APART.index(metric)}] += {value.text}")
+                fn.emit(f"mem[{MEM_DECLARED}][{SEPARATE_METRICS.index(metric)}] += {value.text}")
                 continue
             count = make_atom(fn, write_integer(fn, amount))
         message = f"`{format_expression(amount)}` {metric} are declared, but this is {{0}}"

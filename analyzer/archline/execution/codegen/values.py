@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from archline.execution.slots import NAME_LIMIT
+from archline.execution.slots import MAX_UNCHECKED_SIZE
 from archline.language.model import Kind
 from archline.records import record
 
@@ -33,7 +33,7 @@ class IntegerValue:
     """A size, index, loop variable or `let` name of an integer."""
 
     code: str
-    bound: int = NAME_LIMIT
+    bound: int = MAX_UNCHECKED_SIZE
     least: int | None = None
     """A number that the value is never below, which makes a bounds check superfluous."""
     below: str | None = None
@@ -117,7 +117,7 @@ class Operator:
 Meaning = IntegerValue | Register | ArrayValue | Operator
 
 
-def view_parameter(stem: str, element: Kind, form: str, facts: int) -> ArrayValue:
+def make_view_parameter(stem: str, element: Kind, form: str, facts: int) -> ArrayValue:
     """Return the view for a parameter whose names begin with `stem`, given the form of its argument."""
     extents = tuple(f"{stem}e{d}" for d in range(len(form)))
     place: Linear | Morton

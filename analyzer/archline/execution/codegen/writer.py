@@ -15,7 +15,7 @@ from itertools import groupby
 
 from archline.execution import run_rules as rules
 from archline.execution.races import ATOMIC, PARALLEL, READER, SERIAL, WRITER
-from archline.execution.slots import FIRST_SITE, FUEL, SHADOW, SITE_FUEL, SITE_WIDE, STEPS
+from archline.execution.slots import FIRST_SITE, FUEL, SHADOW, SITE_FUEL, SITE_RANGE, STEPS
 from archline.execution.slots import TRACE as TRACE_SLOT
 from archline.expr.tree import Span
 from archline.language.diagnostics import Rule, error
@@ -66,7 +66,7 @@ _RACE_CHECKS = {
     "write": ("race_write", WRITER, (WRITER, READER, ATOMIC)),
     "atomic write": ("race_atomic", ATOMIC, (WRITER, READER)),
 }
-MAX_LOOPS = 18
+MAX_NESTED_LOOPS = 18
 MAX_INDENT = 80
 LRU_BATCH = 64
 """The number of accesses after which the free space in the ring of recent lines is checked again."""
@@ -156,7 +156,7 @@ class FunctionWriter:
         self._names[stem] += 1
         return f"{stem}{self._names[stem]}"
 
-    def temp(self, text: str, stem: str = "t") -> str:
+    def assign_name(self, text: str, stem: str = "t") -> str:
         """Assign an expression to a new name, and return that."""
         name = self.name(stem)
         self.emit(f"{name} = {text}")
@@ -169,8 +169,8 @@ class FunctionWriter:
         self._indent += 1
         self._loops += loop
         # CPython allows 20 nested loops, and 100 levels of indentation.
-        if self._loops > MAX_LOOPS or self._indent > MAX_INDENT:
-            message = f"blocks nest deeper than the executor runs: {MAX_LOOPS} loops in one algorithm"
+        if self._loops > MAX_NESTED_LOOPS or self._indent > MAX_INDENT:
+            message = f"blocks nest deeper than the executor runs: {MAX_NESTED_LOOPS} loops in one algorithm"
             raise error(rules.TOO_DEEP, message, span=span, hint="move the inner loops into an algorithm of their own")
         mark = len(self.lines)
         yield
@@ -267,14 +267,14 @@ class FunctionWriter:
         self.flush()
         self.close(self._blocks[0])
 
-    def fuel(self, steps: str) -> None:
+    def count_steps(self, steps: str) -> None:
         """Write the counting of steps, and the check of their limit."""
         self.emit(f"K[{STEPS}] += {steps}")
         self.check(f"K[{STEPS}] > K[{FUEL}]", SITE_FUEL)
 
-    def wide(self, failed: str) -> None:
+    def leave_compiled_if(self, failed: str) -> None:
         """Write a check that gives up the compiled run, whose integers have 64 bits, if `failed` is true."""
-        self.check(failed, SITE_WIDE)
+        self.check(failed, SITE_RANGE)
 
     # Accesses
     def access(self, address: str, kind: str, span: Span, what: str) -> None:
@@ -285,18 +285,18 @@ class FunctionWriter:
         self.log(address, kind, span, what)
 
     @property
-    def racing(self) -> bool:
+    def detects_races(self) -> bool:
         return self.options.races and not self.alone
 
     def log(self, address: str, kind: str, span: Span, what: str) -> None:
         """Log an access without counting it."""
-        if self.options.trace or self.racing:
+        if self.options.trace or self.detects_races:
             self._pending.append(PendingAccess(address, kind, self._race_site(span, what)))
 
     def _race_site(self, span: Span, what: str) -> int:
-        return self.site(rules.RACE, span, what) if self.racing else 0
+        return self.site(rules.RACE, span, what) if self.detects_races else 0
 
-    def touch(self, shadow: str, kind: str, span: Span, what: str) -> None:
+    def check_register_race(self, shadow: str, kind: str, span: Span, what: str) -> None:
         """Write the check for races of an access to a register that iterations of a parallel loop share."""
         self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
 
@@ -312,7 +312,7 @@ class FunctionWriter:
         pending, self._pending = self._pending, []
         if not pending:
             return
-        if self.racing:
+        if self.detects_races:
             for access in pending:
                 self._check_race(access)
         if not self.options.trace:
@@ -337,7 +337,7 @@ class FunctionWriter:
                 self.emit(f"if now + {min(LRU_BATCH, len(runs) - index)} > len(T):")
                 self.emit(" now = lru_tidy(K, Q, T, now)")
             dirty = int(any(access.kind.endswith("write") for access in run))
-            line = self.temp(f"({address}) {self.options.lru} by", "l")
+            line = self.assign_name(f"({address}) {self.options.lru} by", "l")
             self.emit(f"if {line} != last:")
             entry = self.name("l")
             self.emit(f" {entry} = Q[{line}]")
@@ -357,22 +357,22 @@ class FunctionWriter:
         task, shadow = self.frame.task, access.shadow
         arguments = f"K, {shadow}, U, B, {access.address}, {task}, {access.site}"
         # The common cases are inlined: a call would be several times as slow in compiled code.
-        entry = self.temp(f"{SHADOW} * {access.address}", "h")
+        entry = self.assign_name(f"{SHADOW} * {access.address}", "h")
         slow = []
         for offset in conflicting:
-            last = self.temp(f"{shadow}[{entry} + {offset}]", "h")
+            last = self.assign_name(f"{shadow}[{entry} + {offset}]", "h")
             root = f"U[{last} - 1]"
             slow.append(f"{last} != 0 and {last} != {task} + 1 and (U[{root}] != {root} or B[{root}] != {SERIAL})")
         if access.kind == "write":
-            self._write_in_line(f"{shadow}[{entry} + {WRITER}", slow, access, f"{function}({arguments})")
+            self._write_inlined_check(f"{shadow}[{entry} + {WRITER}", slow, access, f"{function}({arguments})")
             return
-        last = self.temp(f"{shadow}[{entry} + {slot}]", "h")
+        last = self.assign_name(f"{shadow}[{entry} + {slot}]", "h")
         root = f"U[{last} - 1]"
         slow.append(f"{last} != {task} + 1 and ({last} == 0 or U[{root}] != {root} or B[{root}] != {PARALLEL})")
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {function}({arguments})")
 
-    def _write_in_line(self, slot: str, slow: list[str], access: PendingAccess, call: str) -> None:
+    def _write_inlined_check(self, slot: str, slow: list[str], access: PendingAccess, call: str) -> None:
         self.emit(f"if {' or '.join(slow)}:")
         self.emit(f" {call}")
         self.emit("else:")
@@ -380,13 +380,13 @@ class FunctionWriter:
         self.emit(f" {slot} + 1] = {access.site}")
 
     # What callees share
-    def publish(self) -> None:
+    def save_trace_position(self) -> None:
         """Write the position in the trace to the state, before a call."""
         self.flush()
         if self.options.trace and self.options.compiled:
             self.emit(f"K[{TRACE_SLOT}] = now")
 
-    def resume(self) -> None:
+    def load_trace_position(self) -> None:
         """Read the position in the trace from the state, after a call."""
         if self.options.trace and self.options.compiled:
             self.emit(f"now = K[{TRACE_SLOT}]")

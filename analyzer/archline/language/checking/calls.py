@@ -12,14 +12,14 @@ from archline.language.checking.context import BodyContext, CallSite
 from archline.language.checking.expressions import (
     check_extern,
     check_scalar,
+    check_scalar_argument,
     check_static,
     find_base_symbol,
-    scalar_argument,
-    type_of,
+    infer_type,
 )
 from archline.language.checking.extents import combine_extents, find_disagreement, format_short, make_integer
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import find_element_kind, shape_entries
+from archline.language.checking.signatures import find_element_kind, list_type_expressions
 from archline.language.diagnostics import format_count
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType, is_buffer
 from archline.records import record
@@ -37,7 +37,7 @@ class _CallMatch:
     extents: dict[int, Extents]
 
 
-def check_statement(body: BodyContext, statement: s.Invoke) -> None:
+def check_invocation(body: BodyContext, statement: s.Invoke) -> None:
     """Check a call as a statement, or a spawn."""
     call = statement.call
     algorithm = body.library.visible.get(call.function)
@@ -63,7 +63,7 @@ def check_statement(body: BodyContext, statement: s.Invoke) -> None:
             )
             body.report(rules.RESULT_PLACE, message, call.span)
     else:
-        type_of(body, call)
+        infer_type(body, call)
 
 
 def check_result_call(body: BodyContext, call: s.Call) -> Kind | None:
@@ -84,18 +84,18 @@ def check_along(body: BodyContext, axes: tuple[s.Name, ...]) -> None:
     names_of_axes: set[str] = set()
     for axis in axes:
         if axis.id not in body.axes and body.distributed:
-            hint = body.findings.closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
+            hint = body.findings.suggest_closest(axis.id, body.axes) or "the axes are " + ", ".join(body.axes)
             body.report(rules.UNKNOWN_AXIS, f"`{axis.id}` is not an axis of the grid", axis.span, hint)
         elif axis.id in names_of_axes:
             body.report(rules.CLAUSE, f"the axis `{axis.id}` is named twice", axis.span)
         elif axis.id in body.axes:
-            type_of(body, axis)
+            infer_type(body, axis)
         names_of_axes.add(axis.id)
 
 
 def check_buffer(body: BodyContext, expr: s.Expr) -> ViewType | Kind | None:
     """Return the type of a buffer of a communication: an array, a view or a register of the processor."""
-    type_ = type_of(body, expr)
+    type_ = infer_type(body, expr)
     if type_ is None or isinstance(type_, ViewType):
         return type_
     symbol = find_base_symbol(body, expr)
@@ -136,8 +136,8 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
         names = ", ".join(parameter.name for parameter in signature.parameters)
         body.report(rules.ARGUMENT_COUNT, message, call.span, f"it is `{callee.name}({names})`")
         for argument in call.arguments:
-            with body.shared_arrays():
-                type_of(body, argument)
+            with body.allow_shared_arrays():
+                infer_type(body, argument)
         return
     extents: dict[int, Extents] = {}
     fine = True
@@ -151,7 +151,7 @@ def check_call(body: BodyContext, call: s.Call, callee: s.Algorithm, along: tupl
     if not fine:
         return
     match = _CallMatch(call, callee, signature, extents)
-    bindings = _bind(body, match)
+    bindings = _bind_sizes(body, match)
     if along:
         bindings["P"] = _multiply_extents(
             body, [body.axes[axis.id] for axis in along if axis.id in body.axes], call.span
@@ -171,17 +171,17 @@ def _check_argument(
             before = len(body.findings.diagnostics)
             kind = check_scalar(body, argument)
             if kind is not None:
-                scalar_argument(body, call, parameter, argument, kind)
+                check_scalar_argument(body, call, parameter, argument, kind)
             return len(body.findings.diagnostics) == before and kind is not None
         case s.OperatorType():
             return _check_operator(body, callee, parameter, argument)
         case s.ArrayType() | s.OffsetsType() | s.IndexArrayType():
             pass
     if callee.grid and not parameter.local:
-        with body.shared_arrays():
-            type_ = type_of(body, argument)
+        with body.allow_shared_arrays():
+            type_ = infer_type(body, argument)
     else:
-        type_ = type_of(body, argument)
+        type_ = infer_type(body, argument)
     if type_ is None:
         return False
     declared = _make_parameter_view(parameter)
@@ -209,7 +209,7 @@ def _check_operator(body: BodyContext, callee: s.Algorithm, parameter: s.Paramet
     """Whether an argument is an operator: a parameter that holds one, or the `with` of a collective."""
     type_ = body.facts.types.get(argument)
     if type_ is None and isinstance(argument, s.Name) and body.lookup(argument.id, argument.span) is not None:
-        type_ = type_of(body, argument)
+        type_ = infer_type(body, argument)
     if type_ is Kind.OPERATOR:
         return True
     message = f"`{parameter.name}` of `{callee.name}` is an operator, `{format_short(argument)}` is not"
@@ -275,7 +275,7 @@ def check_writable(body: BodyContext, symbol: SymbolEntry, at: s.Expr) -> bool:
     return False
 
 
-def _bind(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None]:
+def _bind_sizes(body: BodyContext, match: _CallMatch) -> dict[str, s.Expr | None]:
     """Return the callee's sizes and indices as expressions of the caller; None if data decides."""
     bindings: dict[str, s.Expr | None] = {}
     passed: dict[str, s.Expr] = {}
@@ -316,14 +316,14 @@ def _find_bound_value(body: BodyContext, match: _CallMatch, binding: SizeBinding
 def _find_other_extent(body: BodyContext, match: _CallMatch, name: str) -> s.Expr | None:
     """Return a static extent of another argument that must equal the size `name`; None if there is none."""
     for number, extents in match.extents.items():
-        entries = _expected_extents(match.signature.parameters[number])
+        entries = _get_declared_extents(match.signature.parameters[number])
         for entry, extent in zip(entries, extents, strict=False):
             if isinstance(entry, s.Name) and entry.id == name and body.facts.types.get(extent) is Kind.STATIC:
                 return extent
     return None
 
 
-def _expected_extents(parameter: s.Parameter) -> Extents:
+def _get_declared_extents(parameter: s.Parameter) -> Extents:
     type_ = parameter.type
     return type_.shape if isinstance(type_, s.IndexArrayType | s.ArrayType) else ()
 
@@ -357,8 +357,8 @@ def _pair_extents(body: BodyContext, match: _CallMatch, number: int) -> list[tup
         if symbol is None or symbol.offsets is None:
             return []
         stated = s.Parameter(parameter.name, parameter.mode, parameter.local, symbol.offsets, span=parameter.span)
-        pairs = zip(shape_entries(parameter), shape_entries(stated), strict=False)
+        pairs = zip(list_type_expressions(parameter), list_type_expressions(stated), strict=False)
         return [(a, b, what) for (a, b), what in zip(pairs, ("the count", "the total"), strict=False)]
-    entries = _expected_extents(parameter)
+    entries = _get_declared_extents(parameter)
     names = ("the extent",) if len(entries) == 1 else tuple(f"extent {k + 1}" for k in range(len(entries)))
     return list(zip(entries, extents, names, strict=True))

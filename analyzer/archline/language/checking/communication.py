@@ -14,24 +14,24 @@ from archline.language import name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.calls import check_along, check_buffer, check_call, check_writable
 from archline.language.checking.context import BodyContext
-from archline.language.checking.expressions import check_condition, check_static, find_base_symbol, type_of
+from archline.language.checking.expressions import check_condition, check_static, find_base_symbol, infer_type
 from archline.language.checking.extents import combine_extents, format_short, require_agreement
-from archline.language.checking.points import Opaque
+from archline.language.checking.points import OpaqueFrame
 from archline.language.checking.scopes import Role, SymbolEntry
 from archline.language.diagnostics import format_count
 from archline.language.model import Collective, Kind, ViewType
 from archline.records import record
 
-MESSAGES = frozenset(("exchange", "send", "receive"))
+MESSAGE_OPERATIONS = frozenset(("exchange", "send", "receive"))
 """The operations that are one step; all others are collectives."""
-_NEEDED = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
+_NEEDED_CLAUSES = {"exchange": ("to", "from"), "send": ("to",), "receive": ("from",)}
 
 
-def check_messages(body: BodyContext, statement: s.Communicate) -> None:
+def check_message(body: BodyContext, statement: s.Communicate) -> None:
     """Check an exchange, a send or a receive: its place, its buffers, its partners."""
     operation = statement.operation
-    check_place(body, statement, f"`{operation}`")
-    clauses = collect_clauses(body, statement, _NEEDED[operation], ("into",) if operation == "exchange" else ())
+    check_on_grid(body, statement, f"`{operation}`")
+    clauses = collect_clauses(body, statement, _NEEDED_CLAUSES[operation], ("into",) if operation == "exchange" else ())
     sent = None
     if statement.buffer is not None:
         sent = _check_buffer(body, statement.buffer, written=operation == "receive")
@@ -73,7 +73,7 @@ def _check_partner(body: BodyContext, clause: s.Clause) -> None:
         body.report(rules.CLAUSE, message, clause.span)
 
 
-def check_place(body: BodyContext, at: s.Node, what: str) -> None:
+def check_on_grid(body: BodyContext, at: s.Node, what: str) -> None:
     """Report a distributed statement in an algorithm that runs on one processor."""
     if not body.distributed:
         hint = f"write `algorithm {body.algorithm.name}(...) on grid(r: P):`"
@@ -95,7 +95,7 @@ def collect_clauses(
             body.report(rules.CLAUSE, message, clause.span)
         else:
             clauses[clause.keyword] = clause
-        if clause.when is not None and statement.operation not in MESSAGES:
+        if clause.when is not None and statement.operation not in MESSAGE_OPERATIONS:
             body.report(rules.CLAUSE, "all processors of the group take part in a collective", clause.span)
     missing = [keyword for keyword in needed if keyword not in clauses]
     if missing:
@@ -121,9 +121,9 @@ def find_buffer_kind(type_: ViewType | Kind) -> Kind:
 
 def check_transfer(body: BodyContext, statement: s.Transfer) -> None:
     """Check `input local = global` and `output global = local`."""
-    check_place(body, statement, f"`{statement.direction}`")
-    with body.shared_arrays():
-        target, value = type_of(body, statement.target), type_of(body, statement.value)
+    check_on_grid(body, statement, f"`{statement.direction}`")
+    with body.allow_shared_arrays():
+        target, value = infer_type(body, statement.target), infer_type(body, statement.value)
     if statement.when is not None:
         check_condition(body, statement.when)
     if not body.distributed or target is None or value is None:
@@ -157,7 +157,7 @@ def _check_sides(body: BodyContext, statement: s.Transfer, target: ViewType | Ki
 
 def check_split(body: BodyContext, statement: s.Split) -> None:
     """Check the header of a split; the caller opens its block and defines the group there."""
-    check_place(body, statement, "`split`")
+    check_on_grid(body, statement, "`split`")
     check_along(body, (s.Name(statement.axis, span=statement.span),))
     check_static(body, statement.parts, "the number of parts")
 
@@ -171,7 +171,7 @@ def define_split_group(body: BodyContext, statement: s.Split) -> Iterator[None]:
         whole = body.axes[statement.axis]
         body.axes[statement.axis] = combine_extents(body.facts, "//", whole, statement.parts, statement.span)
     body.axes[statement.group] = statement.parts
-    body.path.append(Opaque())
+    body.path.append(OpaqueFrame())
     try:
         yield
     finally:
@@ -188,10 +188,10 @@ def define_grid(body: BodyContext) -> None:
         body.define(SymbolEntry(axis.name, Role.COORDINATE, Kind.STATIC, axis.span))
 
 
-MODULE = ("distributed", "collectives")
-UNASKED = "_into"
+COLLECTIVES_MODULE = ("distributed", "collectives")
+WITHOUT_COUNTS_SUFFIX = "_into"
 """The suffix after `alltoallv` of algorithms that do not return the counts received: those for `into y` alone."""
-OPERATORS = frozenset(("+", "*", "min", "max"))
+REDUCTION_OPERATORS = frozenset(("+", "*", "min", "max"))
 
 
 @record
@@ -227,15 +227,15 @@ _FORMS = {
 }
 
 
-def needs_collectives(node: s.Node) -> bool:
+def is_collective(node: s.Node) -> bool:
     """Whether a node is a collective operation."""
-    return isinstance(node, s.Communicate) and node.operation not in MESSAGES
+    return isinstance(node, s.Communicate) and node.operation not in MESSAGE_OPERATIONS
 
 
 def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     """Check a collective operation, and note the call that it denotes."""
     operation = statement.operation
-    check_place(body, statement, f"`{operation}`")
+    check_on_grid(body, statement, f"`{operation}`")
     form = _FORMS[operation]
     before = len(body.findings.diagnostics)
     clauses = collect_clauses(body, statement, form.needed, (*form.optional, "using"))
@@ -245,7 +245,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     along = clauses["along"].values if "along" in clauses else ()
     names = tuple(axis for axis in along if isinstance(axis, s.Name))
     check_along(body, names)
-    _check_values(body, operation, clauses)
+    _check_clause_values(body, operation, clauses)
     if not body.distributed or len(body.findings.diagnostics) > before:
         return
     callee = _find_callee(body, statement, form, clauses)
@@ -260,7 +260,7 @@ def check_collective(body: BodyContext, statement: s.Communicate) -> None:
     check_call(body, call, callee, names)
 
 
-def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
+def _check_clause_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause]) -> None:
     """Check properties of clauses that the check of the denoted call does not: single values, an operator."""
     for keyword, clause in clauses.items():
         most = 2 if keyword == "into" and "counts" in clauses and operation == "alltoall" else 1
@@ -276,7 +276,7 @@ def _check_values(body: BodyContext, operation: str, clauses: dict[str, s.Clause
 
 def _check_operator(body: BodyContext, operator: s.Expr) -> None:
     assert isinstance(operator, s.Name)
-    if operator.id in OPERATORS:
+    if operator.id in REDUCTION_OPERATORS:
         body.facts.types[operator] = Kind.OPERATOR
         return
     symbol = body.lookup(operator.id, operator.span, "an operator is `+`, `*`, `min` or `max`, as in `with +`")
@@ -293,11 +293,11 @@ def _find_callee(
     stem, usual = statement.operation, form.using
     if "counts" in clauses:
         alone = statement.operation == "alltoall" and len(clauses["into"].values) == 1
-        stem, usual = f"{stem}v{UNASKED * alone}", form.unequal
+        stem, usual = f"{stem}v{WITHOUT_COUNTS_SUFFIX * alone}", form.unequal
     name = f"{stem}_{named.id if isinstance(named, s.Name) else usual}"
     library = body.library
     # `reduce_scatter_ring` is not an algorithm of `reduce`.
-    stems = (f"{operation}{v}_" for operation in _FORMS for v in ("", "v", f"v{UNASKED}"))
+    stems = (f"{operation}{v}_" for operation in _FORMS for v in ("", "v", f"v{WITHOUT_COUNTS_SUFFIX}"))
     longer = tuple(item for item in stems if item.startswith(f"{stem}_") and item != f"{stem}_")
     callees = {**library.collectives, **library.visible}
     callees = {item: callees[item] for item in callees if item.startswith(f"{stem}_") and not item.startswith(longer)}

@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
-from archline.language.checking.points import Frame, Opaque, Path, Requirement, Sampler
+from archline.language.checking.points import Frame, OpaqueFrame, Path, Requirement, Sampler
 from archline.language.checking.scopes import MACHINE_SYMBOLS, SymbolEntry, SymbolTable
-from archline.language.diagnostics import Diagnostic, Rule, did_you_mean
+from archline.language.diagnostics import Diagnostic, Rule, suggest_closest
 from archline.language.model import Agreement, Collective, ExprType, Kind, Signature
 from archline.records import record
 
@@ -27,9 +27,9 @@ class Findings:
     def add(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.extend([Diagnostic(rule, message, span, hint=hint)])
 
-    def closest(self, name: str, candidates: Iterable[str]) -> str | None:
+    def suggest_closest(self, name: str, candidates: Iterable[str]) -> str | None:
         """Return a hint naming the candidate closest to an unknown name; None if MAX_FINDINGS are reported already."""
-        return did_you_mean(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
+        return suggest_closest(name, candidates) if len(self.diagnostics) < MAX_FINDINGS else None
 
     def extend(self, diagnostics: Iterable[Diagnostic]) -> None:
         for diagnostic in diagnostics:
@@ -112,7 +112,7 @@ class BodyContext:
     def report(self, rule: Rule, message: str, span: Span, hint: str | None = None) -> None:
         self.findings.add(rule, message, span, hint)
 
-    def first_time(self, unknown: str) -> bool:
+    def is_first_report(self, unknown: str) -> bool:
         """Whether this unknown name has not been reported yet; from now on it has."""
         if unknown in self._reported:
             return False
@@ -125,7 +125,7 @@ class BodyContext:
 
     def define(self, symbol: SymbolEntry) -> None:
         """Define a name; report it if it hides another."""
-        check_free(self, symbol)
+        check_definition(self, symbol)
         self.scope.define(symbol)
 
     @contextmanager
@@ -151,12 +151,12 @@ class BodyContext:
             data |= isinstance(expr, s.Name | s.Element) and kind is not Kind.STATIC
         # A condition on data may still relate sizes, in a way that no sample of sizes shows.
         if static:
-            self.path.append(Opaque() if data else Requirement(fact, truth))
+            self.path.append(OpaqueFrame() if data else Requirement(fact, truth))
         if data:
             self.on_data.append(Requirement(fact, truth))
 
     @contextmanager
-    def shared_arrays(self) -> Iterator[None]:
+    def allow_shared_arrays(self) -> Iterator[None]:
         """Allow an algorithm on a grid to access its global arrays."""
         before, self.sharing = self.sharing, True
         try:
@@ -165,7 +165,7 @@ class BodyContext:
             self.sharing = before
 
     @contextmanager
-    def expecting(self, integers: bool) -> Iterator[None]:
+    def expect_integers(self, integers: bool) -> Iterator[None]:
         """Expect integers only, or other numbers too."""
         before, self.integers = self.integers, integers
         try:
@@ -176,7 +176,7 @@ class BodyContext:
     def lookup(self, name: str, span: Span, advice: str = "") -> SymbolEntry | None:
         """Return the symbol of a name; report an unknown one once, with `advice` as hint if no name is close."""
         symbol = self.scope.find(name)
-        if symbol is not None or not self.first_time(name):
+        if symbol is not None or not self.is_first_report(name):
             return symbol
         hint: str | None
         if name in MACHINE_SYMBOLS:
@@ -194,12 +194,14 @@ class BodyContext:
                 advice = "there are numbers alone: write 1 and 0"
             number = f"define it first, such as `local {name}: real = 0`, or make it a parameter"
             size = f"make it a parameter, `{name}: size`, or define it first, as in `let {name} = n//2`"
-            hint = self.findings.closest(name, self.scope.names()) or advice or (size if self.integers else number)
+            hint = (
+                self.findings.suggest_closest(name, self.scope.names()) or advice or (size if self.integers else number)
+            )
             self.report(rules.UNKNOWN_NAME, f"unknown name `{name}`", span, hint)
         return None
 
 
-def check_free(body: BodyContext, symbol: SymbolEntry) -> None:
+def check_definition(body: BodyContext, symbol: SymbolEntry) -> None:
     """Report a definition that shadows a name in scope, or takes the name of a machine symbol that is needed."""
     name, span = symbol.name, symbol.span
     before = body.scope.find(name)
@@ -234,11 +236,11 @@ def _explain_need(body: BodyContext, symbol: SymbolEntry) -> str | None:
 def _list_contract_names(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names in an algorithm's contract and declared costs that are not own sizes."""
     own_names = s.names(algorithm.parameters) | {parameter.name for parameter in algorithm.parameters}
-    costs = tuple(s.find(algorithm.body, s.Costs))
+    costs = tuple(s.find_nodes(algorithm.body, s.Costs))
     return frozenset(s.names((algorithm.where, algorithm.ensures, costs)) - own_names)
 
 
-def find_machine_costs(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
+def find_needed_machine_symbols(algorithms: Iterable[s.Algorithm], externs: Iterable[s.Extern]) -> frozenset[str]:
     """Return the machine symbols in declared costs and contracts: a caller's size of that name would replace them."""
     spoken = [_list_contract_names(algorithm) for algorithm in algorithms]
     return frozenset(MACHINE_SYMBOLS) & s.names(tuple(extern.costs for extern in externs)).union(*spoken)
@@ -282,17 +284,19 @@ def list_buffers(statement: s.Communicate) -> Iterator[s.Expr]:
 def find_changed_registers(algorithm: s.Algorithm) -> frozenset[str]:
     """Return the names that assignments set, and those passed to calls or messages, which may set them."""
     body = algorithm.body
-    written = (name for assignment in s.find(body, s.Assign) for name in assignment.sets)
+    written = (name for assignment in s.find_nodes(body, s.Assign) for name in assignment.sets)
     # Names in calls and communications may be buffers that these write to.
-    passed = (name_node.id for name_node in s.find(tuple(s.find(body, s.Communicate, s.Call)), s.Name))
+    passed = (name_node.id for name_node in s.find_nodes(tuple(s.find_nodes(body, s.Communicate, s.Call)), s.Name))
     return frozenset((*written, *passed))
 
 
 def find_data_registers(facts: CheckedFacts, algorithm: s.Algorithm) -> frozenset[str]:
     """Return the registers, and `int` parameters, whose values data may decide."""
     registers = {parameter.name for parameter in algorithm.parameters if isinstance(parameter.type, s.ScalarType)}
-    received = [buffer for statement in s.find(algorithm.body, s.Communicate) for buffer in list_buffers(statement)]
-    passed = [item for call in s.find(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
+    received = [
+        buffer for statement in s.find_nodes(algorithm.body, s.Communicate) for buffer in list_buffers(statement)
+    ]
+    passed = [item for call in s.find_nodes(algorithm.body, s.Call) if call in facts.targets for item in call.arguments]
     registers |= {expr.id for expr in (*received, *passed) if isinstance(expr, s.Name)}
 
     def follow(body: tuple[s.Stmt, ...], data: bool) -> None:

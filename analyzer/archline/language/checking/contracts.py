@@ -20,8 +20,18 @@ from archline.language.mistakes import suggest_claim, suggest_growth
 from archline.language.model import Kind
 from archline.records import record
 
-ENSURED = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
-FUNCTIONS = {"min": None, "max": None, "abs": 1, "floor": 1, "ceil": 1, "gcd": 2, "log2": 1, "sqrt": 1, "real_of": 1}
+ENSURED_METRICS = (*dict.fromkeys((*DECLARABLE, *DERIVABLE)), "time(P)")
+FORMULA_FUNCTIONS = {
+    "min": None,
+    "max": None,
+    "abs": 1,
+    "floor": 1,
+    "ceil": 1,
+    "gcd": 2,
+    "log2": 1,
+    "sqrt": 1,
+    "real_of": 1,
+}
 
 
 Reason = tuple[Rule, str, str | None]
@@ -104,7 +114,7 @@ class FormulaChecker:
                 kind = self._check_arithmetic([left, right])
                 return Kind.BOOL if op in COMPARISONS else kind
             case s.Call():
-                return self._call(expr)
+                return self._check_call(expr)
             case s.Element() | s.Reshape():
                 pass
         message = f"`{format_short(expr)}` is data; contracts and claims are in sizes"
@@ -124,7 +134,7 @@ class FormulaChecker:
             return None
         return Kind.REAL if Kind.REAL in kinds else Kind.STATIC
 
-    def _call(self, expr: s.Call) -> Kind | None:
+    def _check_call(self, expr: s.Call) -> Kind | None:
         name, arguments = expr.function, expr.arguments
         if self.algorithms is not None and name in CLAIMABLE:
             return self._check_cost(expr, self.algorithms)
@@ -132,13 +142,15 @@ class FormulaChecker:
             message = f"`{name}` has no sizes that can be set"
             self.findings.add(rules.BAD_CLAIM, message, expr.span, "a cost of an algorithm has: `work(f, n = 2*n)`")
             return None
-        if name not in FUNCTIONS:
+        if name not in FORMULA_FUNCTIONS:
             message = f"a formula cannot use `{name}`"
-            functions = FUNCTIONS if self.algorithms is None else [*FUNCTIONS, *CLAIMABLE]
-            hint = suggest_growth(expr.span.source.lines[expr.span.line - 1]) or self.findings.closest(name, functions)
+            functions = FORMULA_FUNCTIONS if self.algorithms is None else [*FORMULA_FUNCTIONS, *CLAIMABLE]
+            hint = suggest_growth(expr.span.source.lines[expr.span.line - 1]) or self.findings.suggest_closest(
+                name, functions
+            )
             self.findings.add(rules.BAD_QUANTITY, message, expr.span, hint)
             return None
-        arity = FUNCTIONS[name]
+        arity = FORMULA_FUNCTIONS[name]
         if len(arguments) != arity if arity is not None else len(arguments) < 2:
             count = "2 arguments or more" if arity is None else format_count(arity, "argument")
             message = f"`{name}` takes {count}, not {len(arguments)}"
@@ -152,7 +164,7 @@ class FormulaChecker:
                 if name in library.visible:
                     return self._check_sizes(expr, library.visible[name], library)
                 if name not in library.lost and library.complete:
-                    hint = self.findings.closest(name, library.visible)
+                    hint = self.findings.suggest_closest(name, library.visible)
                     message = f"unknown algorithm `{name}`"
                     self.findings.add(name_rules.UNKNOWN_FUNCTION, message, expr.span, hint)
             case _:
@@ -165,7 +177,7 @@ class FormulaChecker:
         settable = _list_settable(algorithm, library)
         for place, (name, value) in enumerate(expr.sizes):
             if name not in settable:
-                hint = self.findings.closest(name, settable) or "they are " + ", ".join(settable)
+                hint = self.findings.suggest_closest(name, settable) or "they are " + ", ".join(settable)
                 message = f"`{name}` is not a size of `{algorithm.name}`"
                 self.findings.add(name_rules.UNKNOWN_NAME, message, expr.span, hint)
             elif name in dict(expr.sizes[:place]):
@@ -184,7 +196,7 @@ def _list_settable(algorithm: s.Algorithm, library: Library) -> list[str]:
 def check_metric(findings: Findings, metric: str, allowed: Iterable[str], span: Span) -> None:
     """Report a metric that is not allowed."""
     if metric not in allowed:
-        hint = findings.closest(metric, allowed) or "they are " + ", ".join(allowed)
+        hint = findings.suggest_closest(metric, allowed) or "they are " + ", ".join(allowed)
         findings.add(name_rules.UNKNOWN_METRIC, f"unknown metric `{metric}`", span, hint)
 
 
@@ -205,10 +217,10 @@ def make_formula_checker(body: BodyContext) -> FormulaChecker:
             is_int = symbol.role is Role.SCALAR and symbol.type is Kind.INT
             hint = f"a size that the caller gives is declared `{expr.id}: size`" if is_int else None
             return name_rules.NOT_A_SIZE, message, hint
-        if not body.first_time(expr.id):
+        if not body.is_first_report(expr.id):
             return None
         names = body.scope.names(lambda symbol: symbol.type is Kind.STATIC)
-        hint = body.findings.closest(expr.id, [*names, *body.library.cost_symbols])
+        hint = body.findings.suggest_closest(expr.id, [*names, *body.library.cost_symbols])
         hint = hint or f"a size stands in a shape or is a parameter, `{expr.id}: size`"
         message = f"`{expr.id}` is not a size of `{body.algorithm.name}`, nor a machine symbol (P, Z, L, K)"
         return name_rules.UNKNOWN_NAME, message, hint
@@ -238,7 +250,7 @@ def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
         body.findings.add(name_rules.UNKNOWN_METRIC, message, ensures.span, hint)
         return
     if processors is None or ensures.metric != "time":
-        check_metric(body.findings, ensures.subject, ENSURED, ensures.span)
+        check_metric(body.findings, ensures.subject, ENSURED_METRICS, ensures.span)
         return
     symbol = body.scope.find(processors.id)
     if processors.id != "P" and (symbol is None or symbol.role is not Role.SIZE):
@@ -286,7 +298,7 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
 
     def why_not(expr: s.Name) -> Reason:
         message = f"`{expr.id}` is not a size of the algorithms in this claim, nor a machine symbol (P, Z, L, K)"
-        return name_rules.UNKNOWN_NAME, message, findings.closest(expr.id, defined)
+        return name_rules.UNKNOWN_NAME, message, findings.suggest_closest(expr.id, defined)
 
     of_algorithms = [
         call for call in _list_calls_of_one_name(claim) if s.names(call.arguments) <= library.visible.keys()

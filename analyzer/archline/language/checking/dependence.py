@@ -30,21 +30,21 @@ from archline.language.checking.context import (
 from archline.language.checking.points import (
     BoundedVariable,
     Frame,
-    Free,
+    FreeVariable,
     LetDefinition,
-    Opaque,
+    OpaqueFrame,
     Path,
     Requirement,
     Sampler,
 )
-from archline.language.model import Agreement, Need, Signature
+from archline.language.model import Agreement, RequiredEquality, Signature
 from archline.language.substitution import find_processors
 from archline.language.visitor import StatementVisitor
 from archline.records import record
 
-MAX_NODES = 200
+MAX_EXPRESSION_NODES = 200
 """The maximum number of nodes of an expression that is followed through names."""
-MAX_GROUP = 64
+MAX_GROUP_SIZE = 64
 Point = Mapping[str, int]
 
 
@@ -78,7 +78,7 @@ def _find_agreement(program: WholeFile, algorithm: s.Algorithm) -> Agreement:
 
 def _is_communicating(program: WholeFile, algorithm: s.Algorithm) -> bool:
     every = (algorithm, *traverse_reachable(partial(iterate_callees, program.facts), algorithm))
-    return any(s.find(tuple(member.body for member in every), s.Communicate))
+    return any(s.find_nodes(tuple(member.body for member in every), s.Communicate))
 
 
 @record(eq=False)
@@ -109,7 +109,7 @@ class _Guard:
         # Loops that end before they begin are equal.
         return s.Call("max", self.bounds[:2], span=reached.span)
 
-    def lets(self, point: Point) -> bool:
+    def admits(self, point: Point) -> bool:
         """Whether the processor at a point passes the guard. Raises EvaluationError if that is unknown."""
         match self.reached:
             case (condition, truth):
@@ -138,7 +138,7 @@ class _AgreementPass(StatementVisitor[None, None]):
     guards: list[_Guard] = field(default_factory=list)
     splits: dict[str, str] = field(default_factory=dict)
     along: set[str] = field(default_factory=set)
-    needs: list[Need] = field(default_factory=list)
+    needs: list[RequiredEquality] = field(default_factory=list)
     data: Span | None = None
     output: Span | None = None
 
@@ -150,10 +150,10 @@ class _AgreementPass(StatementVisitor[None, None]):
         of_axes = s.names(tuple(self._axes.values()))
         names = (*signature.size_names, *signature.indices)
         self._free = frozenset(names)
-        free = {name: Free(name, signature.at_least.get(name)) for name in names}
+        free = {name: FreeVariable(name, signature.at_least.get(name)) for name in names}
         processors = find_processors(self.algorithm)
         self.path += [free[name] for name in names if name in of_axes]
-        self.path.append(Free("P", 1) if processors is None else LetDefinition("P", processors))
+        self.path.append(FreeVariable("P", 1) if processors is None else LetDefinition("P", processors))
         self.path += [free[name] for name in names if name not in of_axes]
         self.path += [Requirement(fact) for fact in self.algorithm.where]
         zero = s.Integer(0, span=self.algorithm.name_span)
@@ -185,11 +185,11 @@ class _AgreementPass(StatementVisitor[None, None]):
 
     def while_loop(self, loop: s.While, place: None = None) -> None:
         with self._enter_block():
-            self._add_guard(_Guard(None, data=True), Opaque())
+            self._add_guard(_Guard(None, data=True), OpaqueFrame())
             self._check_block(loop.body)
 
     def assume(self, assume: s.Assume, place: None = None) -> None:
-        self.path += [Opaque() if self._depends_on_data(fact) else Requirement(fact) for fact in assume.facts]
+        self.path += [OpaqueFrame() if self._depends_on_data(fact) else Requirement(fact) for fact in assume.facts]
 
     def transfer(self, transfer: s.Transfer, place: None = None) -> None:
         if transfer.direction == "output":
@@ -201,11 +201,11 @@ class _AgreementPass(StatementVisitor[None, None]):
                 self.output = self.output or transfer.span
 
     def invoke(self, invoke: s.Invoke, place: None = None) -> None:
-        self._call(invoke.span, invoke.call, invoke.along, None)
+        self._check_call(invoke.span, invoke.call, invoke.along, None)
 
     def simple(self, statement: s.SimpleStmt, place: None = None) -> None:
         for call in statement.calls:
-            self._call(call.span, call, (), None)
+            self._check_call(call.span, call, (), None)
 
     def local(self, local: s.Local, place: None = None) -> None:
         self.simple(local)
@@ -224,7 +224,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         bounds = (loop.lo, loop.hi, step)
         with self._enter_block():
             if any(map(self._depends_on_data, bounds)):
-                self._add_guard(_Guard(None, data=True), Opaque())
+                self._add_guard(_Guard(None, data=True), OpaqueFrame())
             else:
                 guard = _Guard(loop, tuple(map(self._inline_names, bounds)))
                 self._add_guard(guard, BoundedVariable(loop.variable, loop.lo, loop.hi, loop.step, loop.down))
@@ -245,7 +245,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         if condition is None:
             return
         if self._depends_on_data(condition):
-            self._add_guard(_Guard(None, others=siblings, data=True), Opaque())
+            self._add_guard(_Guard(None, others=siblings, data=True), OpaqueFrame())
         else:
             guard = _Guard((self._inline_names(condition), truth), others=siblings)
             self._add_guard(guard, Requirement(condition, truth))
@@ -256,7 +256,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         with self._enter_block():
             self.guards = [_Guard(None, data=guard.data) for guard in self.guards]
             self.names = {name: substitute_names(value, before) for name, value in self.names.items()}
-            self.path.append(Opaque())
+            self.path.append(OpaqueFrame())
             self.splits[split.group] = self.splits.get(split.axis, split.axis)
             self._check_block(split.body)
             del self.splits[split.group]
@@ -266,7 +266,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         facts = self.program.facts
         if statement in facts.collectives:
             invoke = facts.collectives[statement].invoke
-            self._call(statement.span, invoke.call, invoke.along, statement)
+            self._check_call(statement.span, invoke.call, invoke.along, statement)
             return
         sizes = [extent for buffer in list_buffers(statement) for extent in facts.shapes.get(buffer, ())]
         partners = [clause for clause in statement.clauses if clause.keyword != "into"]
@@ -288,7 +288,9 @@ class _AgreementPass(StatementVisitor[None, None]):
             self._depends_on_data(item) for item in values if item is not None
         )
 
-    def _call(self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None) -> None:
+    def _check_call(
+        self, span: Span, call: s.Call, along: tuple[s.Name, ...], collective: s.Communicate | None
+    ) -> None:
         callee = self.program.facts.targets.get(call)
         if not isinstance(callee, s.Algorithm) or not callee.grid:
             return
@@ -317,7 +319,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         for need in agreement.needs:
             axes = tuple(axis for callee_axis in need.axes for axis in at[callee_axis])
             what = need.what if need.what.startswith("in `") else f"in `{callee.name}` {need.what}"
-            self._check_need(Need(substitute_names(need.value, inlined), axes, need.rule, what), span)
+            self._check_equality(RequiredEquality(substitute_names(need.value, inlined), axes, need.rule, what), span)
 
     def _check_arguments(
         self, span: Span, callee: s.Algorithm, passed: Mapping[str, s.Expr], group: tuple[str, ...],
@@ -334,20 +336,22 @@ class _AgreementPass(StatementVisitor[None, None]):
                 for size in self.program.signatures[callee].size_names:
                     if size in passed:
                         what = f"{_add_article(name)} along {where} cannot have a buffer of a size"
-                        self._check_need(Need(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
+                        self._check_equality(RequiredEquality(passed[size], group, rules.UNEQUAL_BUFFERS, what), span)
         elif PurePath(callee.span.source.path).parts[-2:] == ("distributed", "collectives.algo"):
             values = [(passed[index], span) for index in self.program.signatures[callee].indices if index in passed]
         for value, at in values:
             shifts = name.startswith("shift")
             rule, text = (rules.SHIFT_BY, "be by an amount") if shifts else (rules.ROOT, "have a root")
-            self._check_need(Need(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at)
+            self._check_equality(
+                RequiredEquality(value, group, rule, f"{_add_article(name)} along {where} cannot {text}"), at
+            )
 
-    def _check_need(self, need: Need, span: Span) -> None:
+    def _check_equality(self, need: RequiredEquality, span: Span) -> None:
         """Report a value that differs within a group; if it depends on parameters, require its equality of callers."""
         depends = [axis for axis in need.axes if axis in s.names(need.value)]
         certain = need.rule in (rules.SHIFT_BY, rules.ROOT)
         if depends:
-            where = "" if certain else self._find_difference(need)
+            where = "" if certain else self._describe_difference(need)
             if where is not None:
                 self.program.findings.add(need.rule, f"{need.what} that depends on `{depends[0]}`{where}", span)
         elif s.names(need.value) & self._free and not self.splits and (certain or not self.guards):
@@ -357,7 +361,7 @@ class _AgreementPass(StatementVisitor[None, None]):
                 if loop and not isinstance(loop, tuple)
             }
             apart = {name: s.Name(f"{name}'", span=span) for name in loops}
-            self.needs.append(Need(substitute_names(need.value, apart), need.axes, need.rule, need.what))
+            self.needs.append(RequiredEquality(substitute_names(need.value, apart), need.axes, need.rule, need.what))
 
     def _check_participation(self, span: Span, group: tuple[str, ...], what: str) -> bool:
         """Report a call that only a part of a group reaches; return whether there is nothing to report."""
@@ -366,7 +370,7 @@ class _AgreementPass(StatementVisitor[None, None]):
         for number, guard in enumerate(self.guards):
             depends = [axis for axis in group if axis in s.names(guard.parts)]
             if depends:
-                difference = self._find_missing(group, number)
+                difference = self._describe_missing(group, number)
                 if difference is not None:
                     mixed = any(self._has_collective(sibling) for sibling in guard.others)
                     rule = rules.MIXED if mixed else rules.PARTICIPATION
@@ -375,7 +379,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             elif len(self.guards) == 1 and not self.splits and s.names(guard.parts) & self._free:
                 value = guard.value
                 if value is not None:
-                    self.needs.append(Need(value, group, rules.PARTICIPATION, text))
+                    self.needs.append(RequiredEquality(value, group, rules.PARTICIPATION, text))
         return True
 
     def _has_collective(self, statement: s.Stmt) -> bool:
@@ -387,10 +391,10 @@ class _AgreementPass(StatementVisitor[None, None]):
         """Yield the processors of a group at sample points of the path to the current statement."""
         for point in sorted(points, key=lambda candidate: (candidate["P"], sum(candidate.values()))):
             extents = [range(evaluate_static(self._axes[axis], point)) for axis in group if axis in self._axes]
-            members = islice(product(*extents), MAX_GROUP)
+            members = islice(product(*extents), MAX_GROUP_SIZE)
             yield [{**point, **dict(zip(group, at, strict=True))} for at in members]
 
-    def _find_differing(
+    def _find_different_values(
         self, group: tuple[str, ...], guards: Sequence[_Guard], value: Callable[[Point], object]
     ) -> dict[object, Point]:
         """Return the values of a group's processors that pass the guards, with a point for each; empty if equal."""
@@ -410,7 +414,7 @@ class _AgreementPass(StatementVisitor[None, None]):
             for members in self._sample_groups(group, points):
                 values: dict[object, Point] = {}
                 for member in members:
-                    if all(guard.lets(member) for guard in guards):
+                    if all(guard.admits(member) for guard in guards):
                         values.setdefault(value(member), member)
                 if len(values) > 1:
                     return values
@@ -418,20 +422,20 @@ class _AgreementPass(StatementVisitor[None, None]):
             pass
         return {}
 
-    def _find_missing(self, group: tuple[str, ...], number: int) -> str | None:
+    def _describe_missing(self, group: tuple[str, ...], number: int) -> str | None:
         """Describe two processors that pass all guards before guard `number`, which one passes and one does not.
 
         None if no such processors are found.
         """
-        points = self._find_differing(group, self.guards[:number], self.guards[number].lets)
+        points = self._find_different_values(group, self.guards[:number], self.guards[number].admits)
         if not points:
             return None
         yes, no = (_format_point(points[passes], group) for passes in (True, False))
         return f": {yes} reaches it, {no} does not{self._format_sizes(points[True])}"
 
-    def _find_difference(self, need: Need) -> str | None:
+    def _describe_difference(self, need: RequiredEquality) -> str | None:
         """Describe two processors at which the value differs; None if no such are found."""
-        points = self._find_differing(need.axes, self.guards, lambda point: _evaluate_value(need.value, point))
+        points = self._find_different_values(need.axes, self.guards, lambda point: _evaluate_value(need.value, point))
         if not points:
             return None
         # Truth is written in lower case, as programs have it.
@@ -445,7 +449,7 @@ class _AgreementPass(StatementVisitor[None, None]):
     # Expressions
     def _inline_names(self, expr: s.Expr) -> s.Expr:
         result = substitute_names(expr, self.names)
-        return result if sum(1 for _ in s.nodes(result)) <= MAX_NODES else s.Name("...'", span=expr.span)
+        return result if sum(1 for _ in s.nodes(result)) <= MAX_EXPRESSION_NODES else s.Name("...'", span=expr.span)
 
     def _depends_on_data(self, fact: s.Fact) -> bool:
         return depends_on_data(self.program.facts, fact, self._data)

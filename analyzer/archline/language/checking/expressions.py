@@ -10,7 +10,7 @@ from archline.language import type_rules as rules
 from archline.language.builder import INTRINSICS
 from archline.language.checking.context import BodyContext
 from archline.language.checking.extents import combine_extents, find_slice_length, format_short, require_agreement
-from archline.language.checking.scopes import Role, SymbolEntry, suggest_known
+from archline.language.checking.scopes import Role, SymbolEntry, suggest_static_form
 from archline.language.diagnostics import format_count
 from archline.language.mistakes import FOREIGN_FUNCTIONS
 from archline.language.model import ExprType, Kind, ViewType
@@ -18,9 +18,9 @@ from archline.records import replace
 
 COMPARISONS = frozenset(("==", "!=", "<", "<=", ">", ">="))
 _REAL_FUNCTIONS = frozenset(("rsqrt", "exp", "log", "sin", "cos"))
-_INTEGERS = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
-_ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
-NUMBERS = {
+_INTEGER_HINT = "declare the data as integers: `int`, or `index[n] below m` for an array of subscripts"
+_KIND_ORDER = {Kind.STATIC: 0, Kind.INT: 1, Kind.REAL: 2}
+KIND_PHRASES = {
     Kind.STATIC: "an integer known to the analysis",
     Kind.INT: "int data",
     Kind.REAL: "a real",
@@ -28,9 +28,9 @@ NUMBERS = {
 }
 
 
-def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
+def infer_type(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType | None:
     """Return and note the type of an expression, which may be a `whole` array; None if a mistake was reported."""
-    type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _type_of(body, expr)
+    type_ = _check_element(body, expr, whole) if isinstance(expr, s.Element) else _infer_type(body, expr)
     if type_ is not None:
         body.facts.types[expr] = type_
     return type_
@@ -38,7 +38,7 @@ def type_of(body: BodyContext, expr: s.Expr, *, whole: bool = True) -> ExprType 
 
 def check_scalar(body: BodyContext, expr: s.Expr) -> Kind | None:
     """Return the kind of an expression that must be a number."""
-    type_ = type_of(body, expr, whole=False)
+    type_ = infer_type(body, expr, whole=False)
     what = f"`{format_short(expr)}` is {{}}, where a number is expected"
     if isinstance(type_, ViewType):
         body.report(rules.ARRAY_AS_NUMBER, what.format("an array"), expr.span, "write a loop over the elements")
@@ -65,7 +65,7 @@ def check_number(body: BodyContext, expr: s.Expr) -> Kind | None:
 
 def check_condition(body: BodyContext, expr: s.Expr) -> None:
     """Check an expression that must be a condition."""
-    type_ = type_of(body, expr)
+    type_ = infer_type(body, expr)
     if type_ is not None and type_ is not Kind.BOOL:
         message = f"`{format_short(expr)}` is not a condition"
         body.report(rules.CONDITION, message, expr.span, "compare it with something")
@@ -73,11 +73,11 @@ def check_condition(body: BodyContext, expr: s.Expr) -> None:
 
 def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
     """Return the kind of an expression that must be an integer, static or data; `what` names it."""
-    with body.expecting(integers=True):
+    with body.expect_integers(integers=True):
         kind = check_number(body, expr)
     if kind is Kind.REAL:
         body.report(
-            rules.WRONG_KIND, f"{what} is an integer, and `{format_short(expr)}` is a real", expr.span, _INTEGERS
+            rules.WRONG_KIND, f"{what} is an integer, and `{format_short(expr)}` is a real", expr.span, _INTEGER_HINT
         )
         return None
     return kind
@@ -85,12 +85,12 @@ def check_integral(body: BodyContext, expr: s.Expr, what: str) -> Kind | None:
 
 def check_static(body: BodyContext, expr: s.Expr, what: str) -> bool:
     """Check an expression that must be an integer known to the analysis; `what` names it."""
-    with body.expecting(integers=True):
+    with body.expect_integers(integers=True):
         kind = check_number(body, expr)
     if kind in (Kind.INT, Kind.REAL):
         data = "int data" if kind is Kind.INT else "a real"
         message = f"{what} is an integer known to the analysis, and `{format_short(expr)}` is {data}"
-        hint = suggest_known(expr, body.algorithm, body.facts.types) if kind is Kind.INT else None
+        hint = suggest_static_form(expr, body.algorithm, body.facts.types) if kind is Kind.INT else None
         body.report(rules.WRONG_KIND, message, expr.span, hint or "pass it as a parameter of type `size` or `index`")
     return kind is Kind.STATIC
 
@@ -105,10 +105,10 @@ def can_store(body: BodyContext, expr: s.Expr, kind: Kind, expected: Kind) -> bo
 
 def suggest_conversion(expr: s.Expr, kind: Kind) -> str | None:
     """Suggest the conversion of an integer that meets a real."""
-    return f"write `{format_short(rewrite_parts(expr, _as_real))}`" if kind is not Kind.REAL else None
+    return f"write `{format_short(rewrite_parts(expr, _convert_to_real))}`" if kind is not Kind.REAL else None
 
 
-def _as_real(part: s.Expr) -> s.Expr | None:
+def _convert_to_real(part: s.Expr) -> s.Expr | None:
     """Convert an integer expression to a real; None if its parts are to be converted, as it has quotients or roots."""
     if isinstance(part, s.Integer):
         return s.Real(f"{part.value}.0", span=part.span)
@@ -130,7 +130,7 @@ def adopt_kind(body: BodyContext, expr: s.Expr, kind: Kind) -> None:
         adopt_kind(body, expr.operand, kind)
 
 
-def _type_of(body: BodyContext, expr: s.Expr) -> ExprType | None:
+def _infer_type(body: BodyContext, expr: s.Expr) -> ExprType | None:
     match expr:
         case s.Integer():
             return Kind.STATIC
@@ -200,7 +200,7 @@ def _check_binary(body: BodyContext, expr: s.Binary) -> Kind | None:
 def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) -> Kind | None:
     if exponent is Kind.STATIC:
         return base
-    message = f"the exponent `{format_short(expr.right)}` is {NUMBERS[exponent]}"
+    message = f"the exponent `{format_short(expr.right)}` is {KIND_PHRASES[exponent]}"
     body.report(rules.EXPONENT, message, expr.right.span, "an exponent is a literal or in sizes")
     return None
 
@@ -208,12 +208,12 @@ def _check_power(body: BodyContext, expr: s.Binary, base: Kind, exponent: Kind) 
 def meet_kinds(body: BodyContext, operands: list[s.Expr], kinds: list[Kind]) -> Kind:
     """Return the kind of an operation on numbers; integer literals take the kind of the other operands."""
     fixed = [kind for operand, kind in zip(operands, kinds, strict=True) if not is_literal(operand)]
-    common = max(fixed, key=_ORDER.__getitem__, default=Kind.STATIC)
+    common = max(fixed, key=_KIND_ORDER.__getitem__, default=Kind.STATIC)
     for operand, kind in zip(operands, kinds, strict=True):
         if is_literal(operand):
             adopt_kind(body, operand, common)
         elif common is Kind.REAL and kind is not Kind.REAL:
-            message = f"`{format_short(operand)}` is {NUMBERS[kind]}, and the other operand is a real"
+            message = f"`{format_short(operand)}` is {KIND_PHRASES[kind]}, and the other operand is a real"
             # The kind is that of the corrected operation, so that further integers in it are reported too.
             body.report(rules.MIXED, message, operand.span, suggest_conversion(operand, kind))
     return common
@@ -236,17 +236,17 @@ def _check_call(body: BodyContext, expr: s.Call) -> ExprType | None:
         return None
     report_unknown_function(body, expr)
     for argument in expr.arguments:
-        type_of(body, argument)
+        infer_type(body, argument)
     return None
 
 
 def report_unknown_function(body: BodyContext, call: s.Call) -> None:
     """Report a call of an undefined function, unless text that could not be read may define it."""
     library = body.library
-    if call.function in library.lost or not library.complete or not body.first_time(f"{call.function}()"):
+    if call.function in library.lost or not library.complete or not body.is_first_report(f"{call.function}()"):
         return
     hint = FOREIGN_FUNCTIONS.get(call.function)
-    hint = hint or body.findings.closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
+    hint = hint or body.findings.suggest_closest(call.function, [*library.visible, *library.externs, *INTRINSICS])
     if hint is None and body.scope.find(call.function) is not None:
         hint = f"a product is written `*`, an element `{call.function}[...]`"
     body.report(names.UNKNOWN_FUNCTION, f"unknown function or algorithm `{call.function}`", call.span, hint)
@@ -261,19 +261,21 @@ def check_extern(body: BodyContext, call: s.Call, extern: s.Extern) -> Kind | No
     for parameter, argument in zip(extern.parameters, call.arguments, strict=False):
         kind = check_scalar(body, argument)
         if kind is not None and isinstance(parameter.type, s.ScalarType):
-            scalar_argument(body, call, parameter, argument, kind)
+            check_scalar_argument(body, call, parameter, argument, kind)
     if extern.result is None:
         return None
     return Kind.REAL if extern.result == "real" else Kind.INT
 
 
-def scalar_argument(body: BodyContext, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind) -> None:
+def check_scalar_argument(
+    body: BodyContext, call: s.Call, parameter: s.Parameter, argument: s.Expr, kind: Kind
+) -> None:
     """Check a number passed to a parameter of type `real` or `int`."""
     expected = Kind.REAL if isinstance(parameter.type, s.ScalarType) and parameter.type.element == "real" else Kind.INT
     if can_store(body, argument, kind, expected):
         return
     what = f"`{parameter.name}` of `{call.function}`"
-    message = f"{what} is {NUMBERS[expected]}, and `{format_short(argument)}` is {NUMBERS[kind]}"
+    message = f"{what} is {KIND_PHRASES[expected]}, and `{format_short(argument)}` is {KIND_PHRASES[kind]}"
     rule = rules.MIXED if expected is Kind.REAL else call_rules.ARGUMENT_KIND
     body.report(rule, message, argument.span, suggest_conversion(argument, kind))
 
@@ -303,9 +305,9 @@ def _check_intrinsic(body: BodyContext, expr: s.Call) -> Kind | None:
         return Kind.REAL
     if kind is Kind.REAL:
         return Kind.REAL
-    message = f"`{function}` takes a real, and `{format_short(first)}` is {NUMBERS[kind]}"
-    real = f"write `{format_short(replace(expr, arguments=(rewrite_parts(first, _as_real),)))}`"
-    hint = suggest_known(first, body.algorithm, body.facts.types) if body.integers else real
+    message = f"`{function}` takes a real, and `{format_short(first)}` is {KIND_PHRASES[kind]}"
+    real = f"write `{format_short(replace(expr, arguments=(rewrite_parts(first, _convert_to_real),)))}`"
+    hint = suggest_static_form(first, body.algorithm, body.facts.types) if body.integers else real
     body.report(rules.INTRINSIC, message, first.span, hint)
     return None
 
@@ -362,7 +364,7 @@ def check_step(body: BodyContext, step: s.Expr) -> None:
 
 
 def _check_reshape(body: BodyContext, expr: s.Reshape) -> ExprType | None:
-    base = type_of(body, expr.base)
+    base = infer_type(body, expr.base)
     fine = [check_static(body, entry, "an extent") for entry in expr.shape]
     if base is None:
         return None

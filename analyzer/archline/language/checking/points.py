@@ -15,11 +15,11 @@ _EMPTY_POINTS: Sequence[dict[str, int]] = 5 * ({},)
 _MAX_VALUE, _SMALL_LIMITS = 24, (2, 3, 4, 6)
 # The maximum effort for a file, in frames of points, which is a second or two of work; the effort of an attempt without
 # a point; the maximum number of such attempts.
-_EFFORT, _MISS, _MISSES = 200_000, 500, 3
+_MAX_EFFORT, _MISS_EFFORT, _MAX_MISSES = 200_000, 500, 3
 
 
 @record
-class Free:
+class FreeVariable:
     """A size or machine symbol (`least` is its minimum), or an index (`least` None: any sign)."""
 
     name: str
@@ -54,16 +54,16 @@ class Requirement:
 
 
 @record
-class Opaque:
+class OpaqueFrame:
     """A frame that samples cannot follow; no point extends beyond it."""
 
 
-Frame = Free | BoundedVariable | LetDefinition | Requirement | Opaque
+Frame = FreeVariable | BoundedVariable | LetDefinition | Requirement | OpaqueFrame
 Path = list[Frame]
 
 
 def make_search(path: Path) -> SizeSearch | None:
-    """Return the search for points on a path; None if an `Opaque` frame is on it.
+    """Return the search for points on a path; None if an `OpaqueFrame` frame is on it.
 
     Loop variables with bounds in data get no value, and no points satisfy conditions on them.
     """
@@ -72,9 +72,9 @@ def make_search(path: Path) -> SizeSearch | None:
     least: dict[str, int] = {}
     for frame in path:
         match frame:
-            case Opaque():
+            case OpaqueFrame():
                 return None
-            case Free(name=name):
+            case FreeVariable(name=name):
                 names.append(name)
                 if frame.least is not None:
                     least[name] = frame.least
@@ -103,7 +103,7 @@ class Sampler:
     """Finds sample points on paths, with a bounded effort for a whole file: once it is spent no points are found."""
 
     def __init__(self) -> None:
-        self._effort = _EFFORT
+        self._effort = _MAX_EFFORT
         self._path: Path = []
         self._points: Sequence[dict[str, int]] = _EMPTY_POINTS
 
@@ -135,10 +135,10 @@ class Sampler:
             return -value if low is None and generator.random() < 0.3 else value
 
         for attempt, start in enumerate(starts):
-            if search is None or self._effort <= 0 or attempt - len(points) > _MISSES:
+            if search is None or self._effort <= 0 or attempt - len(points) > _MAX_MISSES:
                 break
             point = search.solve(draw, start)
-            self._effort -= len(path) if point is not None else _MISS
+            self._effort -= len(path) if point is not None else _MISS_EFFORT
             if point is not None:
                 points.append(point)
         return points

@@ -10,14 +10,14 @@ from archline.expr.tree import Span
 from archline.language import name_rules as rules
 from archline.language import syntax as s
 from archline.language.checking import contracts
-from archline.language.checking.communication import MODULE, define_grid, needs_collectives
-from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_machine_costs
+from archline.language.checking.communication import COLLECTIVES_MODULE, define_grid, is_collective
+from archline.language.checking.context import BodyContext, CheckedFacts, Findings, Library, find_needed_machine_symbols
 from archline.language.checking.dependence import WholeFile, check_agreement
 from archline.language.checking.expressions import check_static
 from archline.language.checking.extents import make_integer
-from archline.language.checking.points import BoundedVariable, Free, LetDefinition, Sampler
+from archline.language.checking.points import BoundedVariable, FreeVariable, LetDefinition, Sampler
 from archline.language.checking.scopes import Role, SymbolEntry
-from archline.language.checking.signatures import define_parameters, make_signature, shape_entries
+from archline.language.checking.signatures import define_parameters, list_type_expressions, make_signature
 from archline.language.checking.statements import check_body
 from archline.language.checking.zero_sizes import derive_zero_facts, list_shortfalls
 from archline.language.diagnostics import ArchlineError, Diagnostic
@@ -72,10 +72,10 @@ def _check_as_written(
         signatures[algorithm] = make_signature(algorithm, quiet)
     visible = {name: item for module in modules.values() for name, item in module.algorithms.items()} | algorithms
     reached = _list_externs(externs, facts)
-    symbols, machine = contracts.find_cost_symbols(reached), find_machine_costs(signatures, reached)
+    symbols, machine = contracts.find_cost_symbols(reached), find_needed_machine_symbols(signatures, reached)
     collectives = {name: candidate for module in shared for name, candidate in module.algorithms.items()}
     library = Library(
-        visible, collectives, externs, signatures, symbols, machine, _find_lost(program, visible), complete
+        visible, collectives, externs, signatures, symbols, machine, _find_unread_algorithms(program, visible), complete
     )
     _check_items(program, library, findings, facts)
     whole = dict.fromkeys(candidate for candidate in program.algorithms if candidate.name not in program.broken)
@@ -155,10 +155,14 @@ def _collect_definitions(
 
 def _load_collectives(program: s.Program, resolve: Resolve, modules: Mapping[tuple[str, ...], Module]) -> list[Module]:
     """Return the module whose algorithms are the collective operations, if the file has any."""
-    first = next((node for node in s.nodes(program.items) if needs_collectives(node)), None)
+    first = next((node for node in s.nodes(program.items) if is_collective(node)), None)
     if first is None:
         return []
-    return [modules[MODULE] if MODULE in modules else resolve(s.Use(MODULE, span=first.span))]
+    return [
+        modules[COLLECTIVES_MODULE]
+        if COLLECTIVES_MODULE in modules
+        else resolve(s.Use(COLLECTIVES_MODULE, span=first.span))
+    ]
 
 
 def _inherit_facts(modules: Iterable[Module]) -> CheckedFacts:
@@ -179,7 +183,7 @@ def _list_externs(externs: Mapping[str, s.Extern], facts: CheckedFacts) -> list[
     return [*externs.values(), *(target for target in facts.targets.values() if isinstance(target, s.Extern))]
 
 
-def _find_lost(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
+def _find_unread_algorithms(program: s.Program, visible: Mapping[str, s.Algorithm]) -> frozenset[str]:
     """Return the algorithms in the text that are not in the program, since their headers could not be read."""
     return frozenset(name for name in _HEADER.findall(program.source.text) if name not in visible)
 
@@ -204,12 +208,12 @@ def _check_algorithm(body: BodyContext) -> None:
     if body.distributed:
         body.scope.define(SymbolEntry("P", Role.MACHINE, Kind.STATIC, algorithm.name_span))
     if body.distributed and processors is None:
-        body.path.append(Free("P", 1))
+        body.path.append(FreeVariable("P", 1))
     define_parameters(body, body.library.signatures[algorithm])
     if processors is not None:
         body.path.append(LetDefinition("P", processors))
     for parameter in algorithm.parameters:
-        for entry in shape_entries(parameter):
+        for entry in list_type_expressions(parameter):
             check_static(body, entry, "an extent")
     for axis in algorithm.grid:
         check_static(body, axis.extent, "the extent of an axis")

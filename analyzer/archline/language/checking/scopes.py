@@ -14,21 +14,21 @@ from archline.records import record
 MACHINE_SYMBOLS = ("P", "Z", "L", "K")
 
 
-def machine_symbols(signature: Signature) -> tuple[str, ...]:
+def list_machine_symbols(signature: Signature) -> tuple[str, ...]:
     """Return the machine symbols that are not sizes or indices of the algorithm."""
     return tuple(name for name in MACHINE_SYMBOLS if name not in (*signature.size_names, *signature.indices))
 
 
-def suggest_known(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
+def suggest_static_form(expr: s.Expr, algorithm: s.Algorithm, types: Mapping[s.Expr, ExprType]) -> str | None:
     """Suggest how to make the data integers in an expression known to the analysis; None if some cannot be."""
-    hints: list[str | None] = [None for _ in s.find(expr, s.Element)]
-    for name in (name for name in s.find(expr, s.Name) if types.get(name) is not Kind.STATIC):
-        setters = [statement for statement in s.find(algorithm.body, s.Simple) if name.id in statement.sets]
+    hints: list[str | None] = [None for _ in s.find_nodes(expr, s.Element)]
+    for name in (name for name in s.find_nodes(expr, s.Name) if types.get(name) is not Kind.STATIC):
+        setters = [statement for statement in s.find_nodes(algorithm.body, s.Simple) if name.id in statement.sets]
         constant = all(isinstance(setter, s.Local) for setter in setters)
         match [setter for setter in setters if setter.span.line <= name.span.line]:
             case [*_, s.Local(value=s.Node() as value)] if constant and value in types:
                 suggestion = f"write `let {name.id} = {format_expression(value)}`"
-                hints += [suggest_known(value, algorithm, types), suggestion]
+                hints += [suggest_static_form(value, algorithm, types), suggestion]
             case []:
                 is_parameter = name.id in (parameter.name for parameter in algorithm.parameters) and not setters
                 hints.append(f"declare `{name.id}: size`" if is_parameter else None)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from archline.expr.tree import Span, stated_minima
+from archline.expr.tree import Span, find_stated_minima
 from archline.language import call_rules, name_rules, type_rules
 from archline.language import syntax as s
 from archline.language.checking.context import BodyContext, Findings, iterate_leaves
 from archline.language.checking.extents import combine_extents, make_integer
-from archline.language.checking.points import Free
+from archline.language.checking.points import FreeVariable
 from archline.language.checking.scopes import MACHINE_SYMBOLS, Role, SymbolEntry
 from archline.language.model import BoundBy, Kind, Signature, SizeBinding, ViewType
 
@@ -27,7 +27,7 @@ def make_signature(algorithm: s.Algorithm, findings: Findings) -> Signature:
     bound = _find_bindings(algorithm)
     sizes: dict[str, SizeBinding] = {}
     unbound: set[str] = set()
-    for name, span in _header_names(algorithm):
+    for name, span in _iterate_header_names(algorithm):
         # On a grid P is always the machine's.
         if name in sizes or name in unbound or (name in MACHINE_SYMBOLS and (algorithm.grid or name not in bound)):
             continue
@@ -44,7 +44,7 @@ def make_signature(algorithm: s.Algorithm, findings: Findings) -> Signature:
     return Signature(tuple(sizes.values()), indices, algorithm.parameters, _find_lower_limits(algorithm, sizes))
 
 
-def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
+def list_type_expressions(parameter: s.Parameter) -> tuple[s.Expr, ...]:
     """Return the expressions in a parameter's type, in the order they are written."""
     match parameter.type:
         case s.ArrayType(shape=shape):
@@ -57,18 +57,18 @@ def shape_entries(parameter: s.Parameter) -> tuple[s.Expr, ...]:
             return ()
 
 
-def _header_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
+def _iterate_header_names(algorithm: s.Algorithm) -> Iterator[tuple[str, Span]]:
     """Yield the names in the header that may be sizes, in order of appearance."""
     for parameter in algorithm.parameters:
         if isinstance(parameter.type, s.SizeType):
             yield parameter.name, parameter.span
-        for entry in shape_entries(parameter):
-            yield from _names_in(entry)
+        for entry in list_type_expressions(parameter):
+            yield from _iterate_names(entry)
     for axis in algorithm.grid:
-        yield from _names_in(axis.extent)
+        yield from _iterate_names(axis.extent)
 
 
-def _names_in(expr: s.Expr) -> Iterator[tuple[str, Span]]:
+def _iterate_names(expr: s.Expr) -> Iterator[tuple[str, Span]]:
     for leaf in iterate_leaves(expr):
         if isinstance(leaf, s.Name) and leaf.id != "pi":
             yield leaf.id, leaf.span
@@ -99,7 +99,7 @@ def _find_bindings(algorithm: s.Algorithm) -> dict[str, SizeBinding]:
 
 def _find_lower_limits(algorithm: s.Algorithm, sizes: dict[str, SizeBinding]) -> dict[str, int]:
     """Return each size's lower limit, from the facts that compare it with a number."""
-    stated = stated_minima(algorithm.where)
+    stated = find_stated_minima(algorithm.where)
     least = {name: stated.get(name, 1) for name in sizes}
     for binding in sizes.values():
         # The longest gap of offsets that may be empty may be 0.
@@ -113,21 +113,21 @@ def define_parameters(body: BodyContext, signature: Signature) -> None:
     """Put an algorithm's parameters and sizes in scope."""
     for binding in signature.sizes:
         span = next(
-            (at for name, at in _header_names(body.algorithm) if name == binding.name), body.algorithm.name_span
+            (at for name, at in _iterate_header_names(body.algorithm) if name == binding.name), body.algorithm.name_span
         )
         if body.scope.find(binding.name) is None:
             body.define(SymbolEntry(binding.name, Role.SIZE, Kind.STATIC, span))
-            body.path.append(Free(binding.name, signature.at_least[binding.name]))
+            body.path.append(FreeVariable(binding.name, signature.at_least[binding.name]))
     for parameter in signature.parameters:
         if body.scope.find(parameter.name) is None:
             body.define(_make_symbol(body, parameter))
         if isinstance(parameter.type, s.IndexType):
-            body.path.append(Free(parameter.name, None))
+            body.path.append(FreeVariable(parameter.name, None))
         if parameter.local and not body.distributed:
             message = "`local` parameters belong to algorithms `on grid`"
             body.report(call_rules.NOT_ON_GRID, message, parameter.span)
         _check_mode(body, parameter)
-    for name, span in _header_names(body.algorithm):
+    for name, span in _iterate_header_names(body.algorithm):
         # A size that nothing binds has been reported; one report is enough.
         if body.scope.find(name) is None and name not in MACHINE_SYMBOLS:
             body.define(SymbolEntry(name, Role.SIZE, Kind.STATIC, span))

@@ -5,19 +5,19 @@ from __future__ import annotations
 from archline.expr.tree import MAX_DEPTH
 from archline.language import call_rules, type_rules
 from archline.language import syntax as s
-from archline.language.checking.calls import check_result_call, check_statement, check_writable
+from archline.language.checking.calls import check_invocation, check_result_call, check_writable
 from archline.language.checking.communication import (
     check_collective,
-    check_messages,
+    check_message,
     check_split,
     check_transfer,
     define_split_group,
-    needs_collectives,
+    is_collective,
 )
 from archline.language.checking.context import BodyContext
 from archline.language.checking.contracts import check_metric, make_formula_checker
 from archline.language.checking.expressions import (
-    NUMBERS,
+    KIND_PHRASES,
     can_store,
     check_condition,
     check_integral,
@@ -25,9 +25,9 @@ from archline.language.checking.expressions import (
     check_static,
     check_step,
     find_base_symbol,
+    infer_type,
     is_literal,
     suggest_conversion,
-    type_of,
 )
 from archline.language.checking.extents import format_short, require_agreement
 from archline.language.checking.points import BoundedVariable, LetDefinition
@@ -38,7 +38,7 @@ from archline.language.model import ExprType, Kind, ViewType
 from archline.language.syntax_rules import TOO_DEEP
 from archline.records import replace
 
-_RETURNED = "set a register on the way, `local r: real = 0`, and end with `return r`"
+_RETURN_HINT = "set a register on the way, `local r: real = 0`, and end with `return r`"
 
 
 def check_block(body: BodyContext, statements: tuple[s.Stmt, ...]) -> None:
@@ -57,10 +57,10 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
         case s.Assign():
             _check_assign(body, statement)
         case s.Invoke():
-            check_statement(body, statement)
+            check_invocation(body, statement)
         case s.Return():
             message = "`return` is the last statement of an algorithm with a result, and stands nowhere else"
-            body.report(call_rules.RETURN, message, statement.span, _RETURNED)
+            body.report(call_rules.RETURN, message, statement.span, _RETURN_HINT)
             check_scalar(body, statement.value)
         case s.Assume(facts=facts):
             for fact in facts:
@@ -81,10 +81,10 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
         case s.Transfer():
             check_transfer(body, statement)
         case s.Communicate():
-            if needs_collectives(statement):
+            if is_collective(statement):
                 check_collective(body, statement)
             else:
-                check_messages(body, statement)
+                check_message(body, statement)
         case s.Split():
             check_split(body, statement)
             with body.block(), define_split_group(body, statement):
@@ -102,7 +102,7 @@ def check_body(body: BodyContext) -> None:
         check_statement_tree(body, last)
         if result is not None:
             message = f"`{body.algorithm.name}` has a result of type {result}, but does not end with `return`"
-            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURNED)
+            body.report(call_rules.RETURN, message, body.algorithm.name_span, _RETURN_HINT)
         return
     kind = check_scalar(body, last.value)
     if result is None:
@@ -118,9 +118,9 @@ def _check_store(body: BodyContext, value: s.Expr, kind: Kind, stored: Kind, wha
     if can_store(body, value, kind, stored):
         return
     rule = type_rules.MIXED if stored is Kind.REAL else type_rules.WRONG_KIND
-    kind_text = "an integer" if kind is Kind.STATIC else NUMBERS[kind]
+    kind_text = "an integer" if kind is Kind.STATIC else KIND_PHRASES[kind]
     hint = suggest_conversion(value, kind) if stored is Kind.REAL else None
-    needed = "an int" if stored is Kind.INT else NUMBERS[stored]
+    needed = "an int" if stored is Kind.INT else KIND_PHRASES[stored]
     message = f"{what} is {needed}, and `{format_short(value)}` is {kind_text}"
     body.report(rule, message, value.span, hint)
 
@@ -129,7 +129,7 @@ def _check_value(body: BodyContext, value: s.Expr) -> ExprType | None:
     """Return the type of a right side, which may be a call of an algorithm with a result."""
     if isinstance(value, s.Call) and value.function in body.library.visible:
         return check_result_call(body, value)
-    return type_of(body, value)
+    return infer_type(body, value)
 
 
 def _check_number(body: BodyContext, value: s.Expr) -> Kind | None:
@@ -139,8 +139,8 @@ def _check_number(body: BodyContext, value: s.Expr) -> Kind | None:
 
 
 def _check_let(body: BodyContext, statement: s.Let) -> None:
-    with body.expecting(integers=True):
-        type_ = type_of(body, statement.value)
+    with body.expect_integers(integers=True):
+        type_ = infer_type(body, statement.value)
     name, span, value = statement.name, statement.span, statement.value
     if isinstance(type_, ViewType):
         base = find_base_symbol(body, value)
@@ -180,7 +180,7 @@ def _check_local(body: BodyContext, statement: s.Local) -> None:
             stored = find_element_kind(element)
             if statement.value is not None:
                 # A register may start from an element of a global array.
-                with body.shared_arrays(), body.expecting(integers=stored is Kind.INT):
+                with body.allow_shared_arrays(), body.expect_integers(integers=stored is Kind.INT):
                     kind = _check_number(body, statement.value)
                 if kind is not None:
                     _check_store(body, statement.value, kind, stored, f"`{statement.name}`")
@@ -200,7 +200,7 @@ def _check_local_array(body: BodyContext, statement: s.Local, type_: s.ArrayType
     view = make_array_type(body, type_)
     symbol = SymbolEntry(statement.name, Role.ARRAY, view, statement.span, type_.shape, writable=True)
     if statement.value is not None:
-        with body.shared_arrays():
+        with body.allow_shared_arrays():
             value_type = _check_value(body, statement.value)
         _check_copy(body, symbol, view, type_.shape, statement.value, value_type)
     body.define(symbol)
@@ -248,7 +248,7 @@ def _check_assign(body: BodyContext, statement: s.Assign) -> None:
         body.report(call_rules.RESULT_PLACE, message, value.span, "store it in a `local` first")
     if isinstance(target, s.Name):
         body.lookup(target.id, target.span, _advise_integer(body, statement, value_type))
-    place = type_of(body, target, whole=statement.op == "=")
+    place = infer_type(body, target, whole=statement.op == "=")
     if place is None:
         return
     symbol = find_base_symbol(body, target)
@@ -329,7 +329,7 @@ def _check_assumption(body: BodyContext, fact: s.Fact) -> None:
         case s.IsSquare(value=a):
             check_integral(body, a, "a part of this fact")
         case _:
-            type_ = type_of(body, fact)
+            type_ = infer_type(body, fact)
             if type_ is not None and type_ is not Kind.BOOL:
                 message = f"`{format_short(fact)}` is not a fact"
                 body.report(call_rules.BAD_FACT, message, fact.span, "compare it with something")

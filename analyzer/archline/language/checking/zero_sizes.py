@@ -11,16 +11,23 @@ from contextlib import suppress
 
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import stated_minima
+from archline.expr.tree import find_stated_minima
 from archline.expr.values import evaluate_fact, evaluate_static
 from archline.language import syntax as s
 from archline.language.call_graph import find_components
 from archline.language.checking.context import CallSite
-from archline.language.checking.points import BoundedVariable, Frame, Free, LetDefinition, Opaque, Requirement
+from archline.language.checking.points import (
+    BoundedVariable,
+    Frame,
+    FreeVariable,
+    LetDefinition,
+    OpaqueFrame,
+    Requirement,
+)
 from archline.language.model import Signature
 from archline.records import replace
 
-VALUES, NEIGHBOURS, ENDS = 5, 2, 3
+LIMIT_VALUES, LITERAL_VALUES, LOOP_END_VALUES = 5, 2, 3
 """The number of values to try: from a lower limit on, from each literal of the program on, at each end of a loop."""
 MAX_VISITS = 20_000
 Point = dict[str, int]
@@ -40,11 +47,11 @@ def derive_zero_facts(
         always = tuple(part for part in site.caller.body if isinstance(part, s.Simple) and site.caller is site.callee)
         if site.caller not in component or site.callee.grid or site.call in s.nodes(always):
             continue
-        decided = {*stated_minima(site.callee.where), *facts.get(site.callee, ())}
+        decided = {*find_stated_minima(site.callee.where), *facts.get(site.callee, ())}
         for name, value in site.sizes.items():
             least = signatures[site.callee].at_least[name]
             zero = b.binary("==", value, b.number(0))
-            if least > 0 and name not in decided and may_pass(site, zero, site.callee.where):
+            if least > 0 and name not in decided and can_pass(site, zero, site.callee.where):
                 fact = replace(*b.lower_bound_facts((name,), 0), span=site.call.span)
                 facts.setdefault(site.callee, {})[name] = fact
     return {algorithm: tuple(by_name.values()) for algorithm, by_name in facts.items()}
@@ -60,25 +67,27 @@ def list_shortfalls(
         least = signatures[site.callee].at_least
         less = {name: b.binary("<", value, b.number(least[name])) for name, value in site.sizes.items()}
         data = (name for name in less if bindings[site.call][name] is None and least[name] > 0)
-        yield site.call, tuple(name for name in data if may_pass(site, less[name]))
+        yield site.call, tuple(name for name in data if can_pass(site, less[name]))
 
 
-def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
+def can_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> bool:
     """Whether a call may pass sizes that satisfy `asked` and `where`, given the conditions on the path to the call."""
     asked_names = s.names(asked)
     path = [*_select_frames(site, asked_names), Requirement(asked)]
     parts = tuple(part for frame in path for part in _list_parts(frame))
     data = sorted(s.names(parts) & site.integers - {getattr(frame, "name", "") for frame in path})
-    waiting: list[Frame] = [*(Free(name, None) for name in data), *path]
-    waiting.sort(key=lambda frame: not isinstance(frame, Free) or frame.name not in asked_names)
+    waiting: list[Frame] = [*(FreeVariable(name, None) for name in data), *path]
+    waiting.sort(key=lambda frame: not isinstance(frame, FreeVariable) or frame.name not in asked_names)
     frames: list[Frame] = []
     while waiting:
         # Frames that need no further names come first.
         bound = {getattr(frame, "name", "") for frame in frames}
-        ready = (frame for frame in waiting if not isinstance(frame, Free) and s.names(_list_parts(frame)) <= bound)
+        ready = (
+            frame for frame in waiting if not isinstance(frame, FreeVariable) and s.names(_list_parts(frame)) <= bound
+        )
         frames.append(next(ready, waiting[0]))
         waiting.remove(frames[-1])
-    numbers = {literal.value for literal in s.find(parts, s.Integer)}
+    numbers = {literal.value for literal in s.find_nodes(parts, s.Integer)}
     left = MAX_VISITS
 
     def search(place: int, point: Point) -> Iterator[Point]:
@@ -90,7 +99,7 @@ def may_pass(site: CallSite, asked: s.Expr, where: tuple[s.Fact, ...] = ()) -> b
             for extended in _extend(point, frames[place], numbers):
                 yield from search(place + 1, extended)
 
-    return any(_takes_call(site, where, point) for point in search(0, {}))
+    return any(_may_satisfy_where(site, where, point) for point in search(0, {}))
 
 
 def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Point]:
@@ -101,24 +110,24 @@ def _extend(point: Point, frame: Frame, numbers: Iterable[int]) -> Iterator[Poin
             case Requirement(fact=fact, truth=truth):
                 if evaluate_fact(fact, point) in (truth, None):
                     yield point
-            case Free(least=least):
-                low = -NEIGHBOURS if least is None else least
-                near = (number + more for number in numbers for more in range(NEIGHBOURS))
-                values = dict.fromkeys((*range(low, low + VALUES), *(number for number in near if number >= low)))
+            case FreeVariable(least=least):
+                low = -LITERAL_VALUES if least is None else least
+                near = (number + more for number in numbers for more in range(LITERAL_VALUES))
+                values = dict.fromkeys((*range(low, low + LIMIT_VALUES), *(number for number in near if number >= low)))
             case BoundedVariable():
                 lo, hi = evaluate_static(frame.lo, point), evaluate_static(frame.hi, point)
                 step = 1 if frame.step is None else evaluate_static(frame.step, point)
                 whole = range(0) if step < 1 else range(lo, hi - 1, -step) if frame.down else range(lo, hi, step)
-                values = dict.fromkeys((*whole[:ENDS], *whole[-ENDS:]))
+                values = dict.fromkeys((*whole[:LOOP_END_VALUES], *whole[-LOOP_END_VALUES:]))
             case LetDefinition():
                 values = (evaluate_static(frame.value, point),)
-            case Opaque():
+            case OpaqueFrame():
                 yield point
     for value in values:
         yield {**point, getattr(frame, "name", ""): value}
 
 
-def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool:
+def _may_satisfy_where(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool:
     """Whether facts of the callee may hold in a call at a point."""
     sizes: Point = {}
     for name, value in site.sizes.items():
@@ -129,7 +138,7 @@ def _takes_call(site: CallSite, where: tuple[s.Fact, ...], point: Point) -> bool
 
 def _select_frames(site: CallSite, names: frozenset[str]) -> list[Frame]:
     """Return the frames on which names depend, in order, without conditions on registers that are changed later."""
-    changes = [(name, change.span.line) for change in s.find(site.caller.body, s.Assign) for name in change.sets]
+    changes = [(name, change.span.line) for change in s.find_nodes(site.caller.body, s.Assign) for name in change.sets]
     frames: list[tuple[Frame, frozenset[str], frozenset[str]]] = []
     for frame in site.path:
         parts = s.names(_list_parts(frame))

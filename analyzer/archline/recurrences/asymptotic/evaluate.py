@@ -16,7 +16,7 @@ from archline.algebra.evaluate.formulas import (
     BALL_ARITHMETIC,
     EXACT_ARITHMETIC,
     Arithmetic,
-    Code,
+    CompiledCode,
     EvaluationRefusedError,
     FormulaCompiler,
     NoValueError,
@@ -32,13 +32,13 @@ class CompiledCase:
     """A compiled case: its condition, the calls in its value, and the value in terms of the calls' values."""
 
     condition: Callable[[Mapping[str, Number]], bool] | None
-    calls: tuple[tuple[str, tuple[Code, ...]], ...]
-    value: Code
+    calls: tuple[tuple[str, tuple[CompiledCode, ...]], ...]
+    value: CompiledCode
 
 
 MAX_EVALUATED_SIZES = 100_000
 """The maximum number of sizes at which functions are evaluated for one value."""
-Key: TypeAlias = tuple[Any, ...]
+CallKey: TypeAlias = tuple[Any, ...]
 
 
 def evaluate(
@@ -61,7 +61,7 @@ def evaluate(
 
 
 @record
-class _Function:
+class _CompiledFunction:
     """A compiled definition: `bases` are pairs of thresholds and a value, those of the smallest thresholds first."""
 
     parameters: tuple[str, ...]
@@ -69,16 +69,16 @@ class _Function:
     cases: tuple[CompiledCase, ...]
 
 
-_Waiting: TypeAlias = tuple[CompiledCase, Mapping[str, Number], list[Key]]
-_Entry: TypeAlias = tuple[Key, str, tuple[Number, ...], _Waiting | None]
+_PendingCase: TypeAlias = tuple[CompiledCase, Mapping[str, Number], list[CallKey]]
+_StackEntry: TypeAlias = tuple[CallKey, str, tuple[Number, ...], _PendingCase | None]
 
 
-Bases: TypeAlias = list[tuple[tuple[Code, ...], Code]]
+CompiledBases: TypeAlias = list[tuple[tuple[CompiledCode, ...], CompiledCode]]
 
 
 def _compile_definition(
     definition: RealDefinition, compiler: FormulaCompiler
-) -> tuple[RealDefinition, Bases, tuple[CompiledCase, ...]]:
+) -> tuple[RealDefinition, CompiledBases, tuple[CompiledCase, ...]]:
     bases = [
         (tuple(compiler.compile(argument) for argument in base.arguments), compiler.compile(base.value))
         for base in definition.bases
@@ -116,7 +116,7 @@ class Evaluator:
         """Set the values of the symbols, and discard all cached values."""
         self._symbols = {name: self._arithmetic.number(value) for name, value in symbols.items()}
         self._functions = {d.name: self._build_function(d, bases, cases) for d, bases, cases in self._compiled}
-        self._known: dict[Key, Number] = {}
+        self._known: dict[CallKey, Number] = {}
 
     def at(self, point: Mapping[str, int | Fraction | float]) -> Number:
         """Return the value of the function to solve at `point`. Raises EvaluationRefusedError and NoValueError."""
@@ -131,22 +131,22 @@ class Evaluator:
         return self._compute_value(function, tuple(self._arithmetic.number(size) for size in sizes))
 
     def _build_function(
-        self, definition: RealDefinition, compiled: Bases, cases: tuple[CompiledCase, ...]
-    ) -> _Function:
+        self, definition: RealDefinition, compiled: CompiledBases, cases: tuple[CompiledCase, ...]
+    ) -> _CompiledFunction:
         bases = [(tuple(x(self._symbols, []) for x in sizes), value(self._symbols, [])) for sizes, value in compiled]
         bases.sort(key=lambda pair: [float(threshold) for threshold in pair[0]])
         if not bases and all(case.condition is None for case in definition.cases):
             number = self._arithmetic.number
             size = number(find_default_base(definition, self._names))
             bases = [((size,) * len(definition.parameters), number(1))]
-        return _Function(definition.parameters, tuple(bases), cases)
+        return _CompiledFunction(definition.parameters, tuple(bases), cases)
 
     def _compute_value(self, function: str, sizes: tuple[Number, ...]) -> Number:
         values = self._known
         first = self._make_key(function, sizes)
         # An entry with a case waits for the values of its calls, which are above it on the stack.
-        stack: list[_Entry] = [(first, function, sizes, None)]
-        open_: set[Key] = set()
+        stack: list[_StackEntry] = [(first, function, sizes, None)]
+        open_: set[CallKey] = set()
         while stack:
             key, name, at, waiting = stack.pop()
             if waiting is not None:
@@ -161,11 +161,11 @@ class Evaluator:
                 stack.extend(entries)
         return values[first]
 
-    def _make_key(self, function: str, sizes: tuple[Number, ...]) -> Key:
+    def _make_key(self, function: str, sizes: tuple[Number, ...]) -> CallKey:
         key_of = self._arithmetic.key
         return (function, key_of(sizes[0])) if len(sizes) == 1 else (function, *map(key_of, sizes))
 
-    def _schedule_calls(self, key: Key, name: str, at: tuple[Number, ...]) -> list[_Entry]:
+    def _schedule_calls(self, key: CallKey, name: str, at: tuple[Number, ...]) -> list[_StackEntry]:
         """Store a base value and return nothing, or return entries for the stack: the call itself, then its calls."""
         self._count += 1
         if self._count > self._limit:
@@ -184,7 +184,7 @@ class Evaluator:
             if case.condition is None or case.condition(environment):
                 break
         size_of = self._arithmetic.size
-        calls: list[_Entry] = []
+        calls: list[_StackEntry] = []
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])
             calls.append((self._make_key(callee, sizes), callee, sizes, None))
@@ -200,13 +200,13 @@ def find_default_base(definition: RealDefinition, functions: frozenset[str]) -> 
         if isinstance(node, s.Call) and node.function in functions
         for argument in node.arguments
     ]
-    return 2 if arguments and all(_shrinks_by_roots(argument) for argument in arguments) else 1
+    return 2 if arguments and all(_is_root_of_size(argument) for argument in arguments) else 1
 
 
-def _shrinks_by_roots(argument: s.Expr) -> bool:
+def _is_root_of_size(argument: s.Expr) -> bool:
     match argument:
         case s.Call(function="sqrt", arguments=(s.Name() | s.Call(function="sqrt") as inner,)):
-            return isinstance(inner, s.Name) or _shrinks_by_roots(inner)
+            return isinstance(inner, s.Name) or _is_root_of_size(inner)
         case s.Binary(op="^", left=s.Name()):
             return True
         case _:

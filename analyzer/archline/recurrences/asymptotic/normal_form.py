@@ -19,14 +19,14 @@ from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     collect_terms,
     compare_growth,
+    is_nonnegative_from,
     leading_terms,
+    make_powers,
     multiply_terms,
-    nonnegative_from,
-    power,
 )
 
 Terms = tuple[GrowthTerm, ...]
-MAX_EXPANDED = 8
+MAX_EXPANDED_POWER = 8
 
 
 class TermReader:
@@ -50,7 +50,7 @@ class TermReader:
         """Convert base^exponent to a sum of terms; the base is not a product of powers."""
         match base:
             case s.Name(id=name) if name == self._size:
-                return (GrowthTerm(fmpq(1), power(0, exponent)),)
+                return (GrowthTerm(fmpq(1), make_powers(0, exponent)),)
             case s.Name(id=name):
                 terms: Terms = (GrowthTerm(fmpq(1), symbols=((name, fmpq(1)),)),)
             case s.Call(function=function, arguments=arguments):
@@ -73,14 +73,14 @@ class TermReader:
             if exponent > 0:
                 return ()
             raise OutOfReachError("division by zero")
-        if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED:
+        if exponent.q == 1 and 0 <= exponent.p <= MAX_EXPANDED_POWER:
             expanded: Terms = (GrowthTerm(fmpq(1)),)
             for _ in range(int(exponent.p)):
                 expanded = multiply_terms(expanded, terms)
             return expanded
         if exponent < 0:
             _reject_difference(terms)
-        return _representative_terms(tuple(term.to_the(exponent) for term in _leading_terms(terms)))
+        return _make_representative_terms(tuple(term.to_the(exponent) for term in _find_positive_leading_terms(terms)))
 
     def _read_call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
         read_arguments = [self.read(argument) for argument in arguments]
@@ -88,14 +88,18 @@ class TermReader:
             case "log2", [terms]:
                 return self._read_logarithm(terms)
             case "log", [terms]:
-                return _representative_terms(self._read_logarithm(terms))
+                return _make_representative_terms(self._read_logarithm(terms))
             case "min", _:
                 return self._read_minimum(read_arguments)
             case "max", _:
-                return _representative_terms(tuple(term for terms in read_arguments for term in _leading_terms(terms)))
+                return _make_representative_terms(
+                    tuple(term for terms in read_arguments for term in _find_positive_leading_terms(terms))
+                )
             case "ceil", [terms]:
                 # The value is at least 1 if its argument is positive.
-                return _representative_terms(leading_terms((*_leading_terms(terms), GrowthTerm(fmpq(1)))))
+                return _make_representative_terms(
+                    leading_terms((*_find_positive_leading_terms(terms), GrowthTerm(fmpq(1))))
+                )
             case _:
                 raise OutOfReachError(f"`{format_expression(expr)}`: the function {function} is not supported")
 
@@ -105,19 +109,19 @@ class TermReader:
         It is exact only for the size and its repeated logarithms, as log2(2 + n^2) is not 2*log2(2 + n).
         """
         _reject_difference(terms)
-        term, *rest = _leading_terms(terms)
-        if rest or (term.symbols and term.varies):
+        term, *rest = _find_positive_leading_terms(terms)
+        if rest or (term.symbols and term.depends_on_size):
             raise OutOfReachError("a logarithm of sizes and symbols together")
         if term.symbols:
             return self._read_symbol_logarithm(term)
-        if not term.varies:
+        if not term.depends_on_size:
             return (GrowthTerm(fmpq(1), exact=False),)
         place, first = next((place, exponent) for place, exponent in enumerate(term.powers) if exponent)
         if first.sign() < 0:
             # This is the logarithm of 2 plus a term that tends to 0.
             return (GrowthTerm(fmpq(1), exact=False),)
-        alone = terms == (GrowthTerm(fmpq(1), power(place)),)
-        return (GrowthTerm(first.rational if first.is_rational else fmpq(1), power(place + 1), exact=alone),)
+        alone = terms == (GrowthTerm(fmpq(1), make_powers(place)),)
+        return (GrowthTerm(first.rational if first.is_rational else fmpq(1), make_powers(place + 1), exact=alone),)
 
     def _read_symbol_logarithm(self, term: GrowthTerm) -> Terms:
         if len(term.symbols) > 1 or term.symbols[0][1] <= 0:
@@ -128,13 +132,13 @@ class TermReader:
     def _read_minimum(self, alternatives: list[Terms]) -> Terms:
         minimal: GrowthTerm | None = None
         for terms in alternatives:
-            term, *rest = _leading_terms(terms)
+            term, *rest = _find_positive_leading_terms(terms)
             if rest or term.symbols:
                 raise OutOfReachError("a minimum with symbols")
             if minimal is None or compare_growth(term, minimal) < 0:
                 minimal = term
         assert minimal is not None
-        return _representative_terms((minimal,))
+        return _make_representative_terms((minimal,))
 
 
 def _reject_difference(terms: Terms) -> None:
@@ -143,7 +147,7 @@ def _reject_difference(terms: Terms) -> None:
         raise OutOfReachError("a function of a difference")
 
 
-def _leading_terms(terms: Terms) -> Terms:
+def _find_positive_leading_terms(terms: Terms) -> Terms:
     """Return the leading terms of a sum with their coefficients. Raises OutOfReachError unless they are positive."""
     lead = leading_terms(terms)
     if any(term.coefficient < 0 for term in terms):
@@ -156,17 +160,17 @@ def _leading_terms(terms: Terms) -> Terms:
     return tuple(by_kind[term.kind] for term in lead)
 
 
-def _representative_terms(terms: Terms) -> Terms:
+def _make_representative_terms(terms: Terms) -> Terms:
     """Return the leading terms, which stand for a function of the same growth, and so are not exact."""
     return tuple(replace(term, exact=False) for term in leading_terms(terms))
 
 
 MAX_BRANCHES = 32
-MAX_CALLS = 64
+MAX_WEIGHTED_CALLS = 64
 
 
 @record
-class Argument:
+class CallArgument:
     """The size of a call: n^root if root is not 1, else ratio*n + offset."""
 
     ratio: fmpq
@@ -200,7 +204,7 @@ class WeightedCall:
 
     function: str
     weight: GrowthTerm
-    argument: Argument
+    argument: CallArgument
 
 
 @record
@@ -221,7 +225,7 @@ class Alternative:
     calls: tuple[tuple[s.Expr | None, s.Call], ...]
     amounts: tuple[s.Expr, ...]
 
-    def plus(self, other: Alternative) -> Alternative:
+    def add(self, other: Alternative) -> Alternative:
         """Return the sum of two alternatives."""
         return Alternative(self.calls + other.calls, self.amounts + other.amounts)
 
@@ -248,14 +252,16 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
     def read(part: s.Expr) -> tuple[Alternative, ...]:
         match part:
             case s.Call(function="max", arguments=arguments) if amounts or is_recursive(part):
-                return _limit_branches(tuple(alternative for argument in arguments for alternative in read(argument)))
+                return _check_branch_count(
+                    tuple(alternative for argument in arguments for alternative in read(argument))
+                )
             case _ if not is_recursive(part):
                 return (Alternative((), (part,)),)
             case s.Binary(op="+", left=left, right=right):
-                return _limit_branches(tuple(a.plus(b) for a in read(left) for b in read(right)))
+                return _check_branch_count(tuple(a.add(b) for a in read(left) for b in read(right)))
             case s.Binary(op="-", left=left, right=right) if not is_recursive(right):
                 negated = Alternative((), (s.Unary("-", right, span=right.span),))
-                return tuple(alternative.plus(negated) for alternative in read(left))
+                return tuple(alternative.add(negated) for alternative in read(left))
             case s.Binary(op="-") | s.Unary(op="-"):
                 raise OutOfReachError("a recursive call is subtracted")
             case s.Binary(op="*", left=left, right=right):
@@ -289,7 +295,7 @@ def read_branches(definition: RealDefinition, functions: frozenset[str]) -> Bran
     return tuple(map(build_sum, read_alternatives(case.value, functions, amounts=True)))
 
 
-def read_argument(expr: s.Expr, size: str) -> Argument:
+def read_argument(expr: s.Expr, size: str) -> CallArgument:
     """Convert the size of a call to a multiple, a root or a shift of `size`. Raises OutOfReachError."""
     rounded = any(
         (isinstance(node, s.Call) and node.function in ("floor", "ceil"))
@@ -300,12 +306,12 @@ def read_argument(expr: s.Expr, size: str) -> Argument:
         raise OutOfReachError(f"sizes are real numbers here: write {format_expression(expr)} without rounding")
     terms = TermReader(size).read(expr)
     if all(term.exact and not term.symbols and len(term.powers) <= 1 for term in terms):
-        linear = [term for term in terms if term.powers == power(0)]
-        constant = [term for term in terms if not term.varies]
+        linear = [term for term in terms if term.powers == make_powers(0)]
+        constant = [term for term in terms if not term.depends_on_size]
         if linear and len(linear) + len(constant) == len(terms) and linear[0].coefficient > 0:
-            return Argument(linear[0].coefficient, constant[0].coefficient if constant else fmpq(0))
+            return CallArgument(linear[0].coefficient, constant[0].coefficient if constant else fmpq(0))
         if len(terms) == 1 and terms[0].coefficient == 1 and terms[0].power.is_rational and terms[0].power.rational > 0:
-            return Argument(fmpq(1), root=terms[0].power.rational)
+            return CallArgument(fmpq(1), root=terms[0].power.rational)
     kinds = f"neither a part of {size}, a root, nor {size} less a constant"
     raise OutOfReachError(f"the size {format_expression(expr)} has an unsupported form: {kinds}")
 
@@ -313,7 +319,7 @@ def read_argument(expr: s.Expr, size: str) -> Argument:
 T = TypeVar("T")
 
 
-def _limit_branches(branches: tuple[T, ...]) -> tuple[T, ...]:
+def _check_branch_count(branches: tuple[T, ...]) -> tuple[T, ...]:
     if len(branches) > MAX_BRANCHES:
         raise OutOfReachError("its maxima have too many alternatives")
     return branches
@@ -321,9 +327,9 @@ def _limit_branches(branches: tuple[T, ...]) -> tuple[T, ...]:
 
 def merge_calls(calls: tuple[WeightedCall, ...]) -> tuple[WeightedCall, ...]:
     """Add up the weights of calls of the same function at the same size. Raises OutOfReachError."""
-    if len(calls) > MAX_CALLS:
+    if len(calls) > MAX_WEIGHTED_CALLS:
         raise OutOfReachError("it has too many recursive calls")
-    groups: dict[tuple[str, Argument], list[GrowthTerm]] = {}
+    groups: dict[tuple[str, CallArgument], list[GrowthTerm]] = {}
     for call in calls:
         groups.setdefault((call.function, call.argument), []).append(call.weight)
     return tuple(
@@ -341,10 +347,10 @@ def read_base_size(expr: s.Expr) -> fmpq:
     return value.rational
 
 
-def check_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
+def check_nonnegative_terms(branches: tuple[CallSum, ...], least: fmpq) -> None:
     """Raise OutOfReachError unless the cost outside the calls is at least 0 from the size `least` on."""
     for branch in branches:
-        if not nonnegative_from(branch.terms, least):
+        if not is_nonnegative_from(branch.terms, least):
             raise OutOfReachError("the terms without calls may be negative")
 
 
@@ -382,7 +388,7 @@ def read_initial_values(definition: RealDefinition, functions: frozenset[str]) -
     return InitialValues(tuple(values), (GrowthTerm(fmpq(1)),) if positive else ())
 
 
-System = Mapping[str, Branches]
+BranchesByFunction = Mapping[str, Branches]
 
 
 def find_callees(branches: Branches) -> frozenset[str]:
@@ -390,14 +396,14 @@ def find_callees(branches: Branches) -> frozenset[str]:
     return frozenset(call.function for branch in branches for call in branch.calls)
 
 
-def find_recursive_components(system: System, asked: str) -> list[frozenset[str]]:
+def find_recursive_components(system: BranchesByFunction, asked: str) -> list[frozenset[str]]:
     """Return the groups of mutually recursive functions that `asked` calls, directly or not, callees first."""
     return [
         frozenset(group) for group in call_graph.find_components(lambda name: sorted(find_callees(system[name])), asked)
     ]
 
 
-def inline_functions(system: System, group: frozenset[str], target: str) -> dict[str, Branches]:
+def inline_functions(system: BranchesByFunction, group: frozenset[str], target: str) -> dict[str, Branches]:
     """Inline functions of a group other than `target` into the rest until all remaining ones call themselves."""
     remaining = {name: system[name] for name in sorted(group)}
     while True:
@@ -418,14 +424,14 @@ def _inline_calls(branches: Branches, name: str, body: Branches) -> Branches:
             if call.function == name:
                 expanded = [_inline_call(partial, call, part) for partial in expanded for part in body]
         inlined.extend(expanded)
-    return _limit_branches(tuple(inlined))
+    return _check_branch_count(tuple(inlined))
 
 
 def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
         WeightedCall(
             inner.function,
-            call.weight.times(_weight_at(inner.weight, call.argument)),
+            call.weight.times(_substitute_weight(inner.weight, call.argument)),
             compose_arguments(call.argument, inner.argument),
         )
         for inner in body.calls
@@ -437,32 +443,32 @@ def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     )
 
 
-def compose_arguments(outer: Argument, inner: Argument) -> Argument:
+def compose_arguments(outer: CallArgument, inner: CallArgument) -> CallArgument:
     """Return the size inner(outer(n)) of a call made at the size `outer`. Raises OutOfReachError."""
     if outer.is_same or inner.is_same:
         return inner if outer.is_same else outer
     if outer.is_root and inner.is_root:
-        return Argument(fmpq(1), root=outer.root * inner.root)
+        return CallArgument(fmpq(1), root=outer.root * inner.root)
     if outer.is_root or inner.is_root:
         raise OutOfReachError("functions that call each other at roots and at parts of the size")
-    return Argument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset)
+    return CallArgument(outer.ratio * inner.ratio, inner.ratio * outer.offset + inner.offset)
 
 
-def _weight_at(weight: GrowthTerm, argument: Argument) -> GrowthTerm:
-    if not weight.varies or argument.is_same:
+def _substitute_weight(weight: GrowthTerm, argument: CallArgument) -> GrowthTerm:
+    if not weight.depends_on_size or argument.is_same:
         return weight
     if argument.is_root and len(weight.powers) == 1:
         return weight.with_powers((weight.power.scaled(argument.root),))
     raise OutOfReachError("functions that call each other with weights that vary")
 
 
-def substitute_argument(terms: Iterable[GrowthTerm], argument: Argument) -> tuple[GrowthTerm, ...]:
+def substitute_argument(terms: Iterable[GrowthTerm], argument: CallArgument) -> tuple[GrowthTerm, ...]:
     """Return the terms at another size, exactly or else with the same growth. Raises OutOfReachError."""
     return collect_terms(_substitute_argument(term, argument) for term in terms)
 
 
-def _substitute_argument(term: GrowthTerm, argument: Argument) -> GrowthTerm:
-    if argument.is_same or not term.varies:
+def _substitute_argument(term: GrowthTerm, argument: CallArgument) -> GrowthTerm:
+    if argument.is_same or not term.depends_on_size:
         return term
     plain = len(term.powers) == 1 and term.power.is_rational
     if plain and argument.is_split and argument.offset == 0 and term.power.rational.q == 1:
@@ -474,7 +480,7 @@ def _substitute_argument(term: GrowthTerm, argument: Argument) -> GrowthTerm:
     return replace(term, exact=False)
 
 
-def build_call_matrix(system: System) -> tuple[list[list[fmpq]], fmpq]:
+def build_call_matrix(system: BranchesByFunction) -> tuple[list[list[fmpq]], fmpq]:
     """Return the matrix of the numbers of calls, by caller and callee, and their share of the size.
 
     Raises OutOfReachError if the calls are at different shares or their numbers vary.
@@ -489,7 +495,7 @@ def build_call_matrix(system: System) -> tuple[list[list[fmpq]], fmpq]:
     matrix = [[fmpq(0)] * len(names) for _ in names]
     for row, name in enumerate(names):
         for call in system[name][0].calls:
-            if call.weight.varies or call.weight.symbols or not call.weight.exact:
+            if call.weight.depends_on_size or call.weight.symbols or not call.weight.exact:
                 raise OutOfReachError("functions that call each other with weights that vary")
             matrix[row][names.index(call.function)] += call.weight.coefficient
     return matrix, share.ratio

@@ -24,14 +24,14 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, Symbol
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.reals import OutOfReachError
 from archline.expr import build
-from archline.expr.tree import defined_sizes, substitute_names
+from archline.expr.tree import iterate_defined_sizes, substitute_names
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.asymptotic.normal_form import Argument
+from archline.recurrences.asymptotic.normal_form import CallArgument
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
 from archline.recurrences.closed.levels import read_level_step, split_maximum
 from archline.recurrences.exact.transitions import Transition, build_steps
@@ -46,7 +46,7 @@ FUNCTION_NAME = "T"
 class BoundingSum:
     """A sum that bounds a case: its recursive calls, each with their number, and the non-recursive cost, None for 0."""
 
-    calls: tuple[tuple[Argument, fmpq], ...]
+    calls: tuple[tuple[CallArgument, fmpq], ...]
     added: s.Expr | None
 
     def expression(self, size: str) -> s.Expr:
@@ -108,7 +108,7 @@ class OneSidedRecurrence:
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._build_branch, beyond)))
-        value = self._build_maximum(branches) if self.upper else self._select_minimum(branches).expression(size)
+        value = self._build_maximum(branches) if self.upper else self._select_smallest(branches).expression(size)
         base = BaseValue((build.ONE,), self._build_base_value(steps) if other_sizes else build.ONE)
         return RealRecurrence((RealDefinition(FUNCTION_NAME, (size,), (EquationCase(value),), (base,)),))
 
@@ -136,7 +136,7 @@ class OneSidedRecurrence:
     def _build_branch(self, step: Transition) -> BoundingSum:
         if step.data:
             raise OutOfReachError("its calls or costs depend on data")
-        weights: dict[Argument, fmpq] = {}
+        weights: dict[CallArgument, fmpq] = {}
         for factor, call in step.calls:
             if not factor.is_constant:
                 raise OutOfReachError("the number of recursive calls depends on its sizes")
@@ -147,7 +147,7 @@ class OneSidedRecurrence:
             tuple((argument, weight) for argument, weight in ordered if weight), self._bound_forcing(step)
         )
 
-    def _read_argument(self, call: a.Applied) -> Argument:
+    def _read_argument(self, call: a.AppliedFunction) -> CallArgument:
         (size_of_call,) = (
             value for name, value in zip(self._function.parameters, call.arguments, strict=True) if name == self.size
         )
@@ -156,9 +156,9 @@ class OneSidedRecurrence:
             ratio, offset = linear
             if 0 < ratio < 1:
                 # Leighton's theorem: a bounded offset has no effect on the growth.
-                return Argument(ratio, fmpq(0))
+                return CallArgument(ratio, fmpq(0))
             if ratio == 1 and offset is not None and offset < 0 and offset.q == 1:
-                return Argument(ratio, offset)
+                return CallArgument(ratio, offset)
         raise OutOfReachError(
             f"the size of a call is neither a part of `{self.size}` nor `{self.size}` less a constant"
         )
@@ -180,7 +180,7 @@ class OneSidedRecurrence:
         return values[0] if len(values) == 1 else build.call("max", *values)
 
     @staticmethod
-    def _select_minimum(branches: Sequence[BoundingSum]) -> BoundingSum:
+    def _select_smallest(branches: Sequence[BoundingSum]) -> BoundingSum:
         smallest = next((branch for branch in branches if all(map(branch.below, branches))), None)
         if smallest is None:
             raise OutOfReachError("its cases have different recursive calls and costs")
@@ -199,7 +199,7 @@ class OneSidedRecurrence:
             return build.ONE
         return _build_sum(plain)
 
-    def positive_from(self) -> int | None:
+    def find_positive_start(self) -> int | None:
         """Return a size from which on induction proves the function to be at least 1; None without a proof.
 
         Each case must cost at least 1 itself or make a call at such a size, to which the induction applies.
@@ -210,14 +210,14 @@ class OneSidedRecurrence:
         if None in leaves:
             return None
         start = max([self._function.least[size], 1, *(limit + 1 for limit in leaves if limit is not None)])
-        return start if all(self._calls_itself_from(step, start) for step in unproved_steps if step.calls) else None
+        return start if all(self._calls_at_size_from(step, start) for step in unproved_steps if step.calls) else None
 
-    def _calls_itself_from(self, step: Transition, least: int) -> bool:
+    def _calls_at_size_from(self, step: Transition, least: int) -> bool:
         """Test whether a step at a size of at least `least` costs >= 0 and makes a call at such a size."""
         place = self._function.parameters.index(self.size)
         facts = step.facts.with_nonnegative(Poly.symbol(self.size) - least)
         return facts.nonnegative(step.forcing) and any(
-            facts.nonnegative(factor - 1) and never_negative(call.arguments[place] - least, facts)
+            facts.nonnegative(factor - 1) and prove_never_negative(call.arguments[place] - least, facts)
             for factor, call in step.calls
         )
 
@@ -262,7 +262,7 @@ def build_real_recurrence(
 
 def _iterate_defined_sizes(function: SizeFunction) -> Iterator[s.Fact]:
     """Iterate over the facts that sizes defined by an expression in other sizes are at least 1."""
-    for name, expr in defined_sizes(function.where):
+    for name, expr in iterate_defined_sizes(function.where):
         if name not in function.parameters:
             yield build.binary(">=", expr, build.ONE)
 

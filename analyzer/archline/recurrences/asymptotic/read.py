@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from archline.expr.build import join_conditions
-from archline.expr.tree import Source, Span, structural_key
+from archline.expr.tree import Source, Span, make_structural_key
 from archline.language import syntax as s
 from archline.language.builder import INTRINSICS, RESERVED
-from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, did_you_mean, error
+from archline.language.diagnostics import ArchlineError, Diagnostic, Rule, error, suggest_closest
 from archline.language.parser import parse_expression, parse_facts
 from archline.records import record
 from archline.recurrences.asymptotic.problem import BaseValue, EquationCase, RealDefinition, RealRecurrence
@@ -85,7 +85,7 @@ _OPERATORS = frozenset("+-*/^") | {"//", "%"}
 
 
 @record
-class _Piece:
+class _TextPart:
     """A part of the text, from `start` to `end`; `separator` is the `,` or `;` before it, empty for the first part."""
 
     start: int
@@ -94,7 +94,7 @@ class _Piece:
 
 
 @dataclass
-class _Draft:
+class _DefinitionDraft:
     """A definition that is being read."""
 
     name: str
@@ -110,31 +110,31 @@ def parse_recurrence(text: str, where: str = "") -> RealRecurrence:
     Raises ArchlineError (AL470 to AL476, and those of expressions) if the text is not a recurrence.
     """
     facts = parse_facts(where, "--where") if where.strip() else ()
-    return replace(_Reader(text).read(), facts=facts)
+    return replace(_RecurrenceReader(text).read(), facts=facts)
 
 
-class _Reader:
+class _RecurrenceReader:
     """Parses the text of one recurrence."""
 
     def __init__(self, text: str) -> None:
         # Newlines and tabs count as spaces.
         self._text = re.sub(r"\s", " ", text)
         self._source = Source(SOURCE_NAME, self._text)
-        self._drafts: dict[str, _Draft] = {}
+        self._drafts: dict[str, _DefinitionDraft] = {}
         self._values: list[tuple[s.Call, s.Expr, Span]] = []
-        self._current: _Draft | None = None
+        self._current: _DefinitionDraft | None = None
 
     def read(self) -> RealRecurrence:
         if len(self._text) > MAX_LENGTH:
             raise error(TOO_LONG, f"the text has more than {MAX_LENGTH} characters", path=SOURCE_NAME)
-        for piece in self._iterate_pieces():
-            self._read_piece(piece)
+        for piece in self._iterate_parts():
+            self._read_part(piece)
         if not self._drafts:
             raise self._make_definition_error()
         for call, value, span in self._values:
-            self._read_base(call, value, span)
+            self._read_base_value(call, value, span)
         for draft in self._drafts.values():
-            self._check(draft)
+            self._check_definition(draft)
         drafts = self._drafts.values()
         return RealRecurrence(
             tuple(RealDefinition(d.name, d.parameters, tuple(d.cases), tuple(d.bases)) for d in drafts)
@@ -148,18 +148,18 @@ class _Reader:
         return error(NO_DEFINITION, "nothing is defined here", span=span, hint=hint)
 
     # Parts of the text.
-    def _iterate_pieces(self) -> Iterator[_Piece]:
+    def _iterate_parts(self) -> Iterator[_TextPart]:
         """Iterate over the parts between commas and semicolons outside brackets, without an empty one at the end."""
         depth, start, separator = 0, 0, ""
         for at, character in enumerate(self._text):
             depth += (character in "([") - (character in ")]")
             if character in ",;" and depth <= 0:
-                yield _Piece(start, at, separator)
+                yield _TextPart(start, at, separator)
                 start, separator = at + 1, character
         if self._text[start:].strip() or not separator:
-            yield _Piece(start, len(self._text), separator)
+            yield _TextPart(start, len(self._text), separator)
 
-    def _read_piece(self, piece: _Piece) -> None:
+    def _read_part(self, piece: _TextPart) -> None:
         equals = self._find_equals(piece)
         if equals is not None:
             self._read_definition(piece, equals)
@@ -180,7 +180,7 @@ class _Reader:
         else:
             self._read_case(self._current, piece.start, piece.end)
 
-    def _find_equals(self, piece: _Piece) -> int | None:
+    def _find_equals(self, piece: _TextPart) -> int | None:
         """Return the position of the `=` after `NAME(...)` at the beginning of a part; None if there is none."""
         head = _HEAD.match(self._text, piece.start, piece.end)
         if head is None:
@@ -195,7 +195,7 @@ class _Reader:
             return None
         return at + len(rest) - len(behind)
 
-    def _read_definition(self, piece: _Piece, equals: int) -> None:
+    def _read_definition(self, piece: _TextPart, equals: int) -> None:
         head = self._parse_expression(piece.start, equals)
         if not isinstance(head, s.Call):
             raise self._make_error(BAD_HEAD, "the left side is not a function of sizes", head)
@@ -205,7 +205,9 @@ class _Reader:
             value = self._parse_expression(equals + 1, piece.end)
             self._values.append((head, value, self._find_trimmed_span(piece.start, equals)))
             return
-        self._current = draft = _Draft(head.function, self._read_parameters(head), self._relocate_span(head.span))
+        self._current = draft = _DefinitionDraft(
+            head.function, self._read_parameters(head), self._relocate_span(head.span)
+        )
         if head.function in self._drafts:
             hint = f"write all cases after one `=`: {head.function}({', '.join(draft.parameters)}) = ... when ...; ..."
             raise self._make_error(DEFINED_TWICE, f"`{head.function}` is already defined", head, hint)
@@ -227,8 +229,10 @@ class _Reader:
             raise self._make_error(BAD_HEAD, f"`{head.function}` has no argument", head)
         return tuple(names)
 
-    def _read_case(self, draft: _Draft, start: int, end: int) -> None:
-        when = next((match for match in _WHEN.finditer(self._text, start, end) if self._is_outside(start, match)), None)
+    def _read_case(self, draft: _DefinitionDraft, start: int, end: int) -> None:
+        when = next(
+            (match for match in _WHEN.finditer(self._text, start, end) if self._is_outside_brackets(start, match)), None
+        )
         if draft.cases and draft.cases[-1].condition is None:
             span = self._find_trimmed_span(start, end)
             hint = "the case before it has no `when`"
@@ -238,40 +242,40 @@ class _Reader:
         condition = join_conditions("and", facts) if facts else None  # type: ignore[arg-type]
         draft.cases.append(EquationCase(value, condition))
 
-    def _is_outside(self, start: int, match: re.Match[str]) -> bool:
+    def _is_outside_brackets(self, start: int, match: re.Match[str]) -> bool:
         before = self._text[start : match.start()]
         return sum(before.count(bracket) for bracket in "([") <= sum(before.count(bracket) for bracket in ")]")
 
-    def _read_base(self, call: s.Call, value: s.Expr, span: Span) -> None:
+    def _read_base_value(self, call: s.Call, value: s.Expr, span: Span) -> None:
         draft = self._drafts.get(call.function)
         if draft is None:
-            hint = did_you_mean(call.function, self._drafts)
+            hint = suggest_closest(call.function, self._drafts)
             raise error(NO_SUCH_FUNCTION, f"`{call.function}` is not defined", span=span, hint=hint)
         if len(call.arguments) != len(draft.parameters):
             raise error(BAD_HEAD, _describe_arity(draft), span=span)
-        at = tuple(map(structural_key, call.arguments))
-        if any(tuple(map(structural_key, base.arguments)) == at for base in draft.bases):
+        at = tuple(map(make_structural_key, call.arguments))
+        if any(tuple(map(make_structural_key, base.arguments)) == at for base in draft.bases):
             raise error(DEFINED_TWICE, f"`{draft.name}` already has a value at this size", span=span)
         draft.bases.append(BaseValue(call.arguments, value))
 
     # Checks of whole definitions.
-    def _check(self, draft: _Draft) -> None:
+    def _check_definition(self, draft: _DefinitionDraft) -> None:
         if draft.cases[-1].condition is not None:
             hint = "remove the `when` of the last case"
             raise error(INCOMPLETE_CASES, "no case covers all other sizes", span=draft.span, hint=hint)
         for case in draft.cases:
-            self._check_value(case.value)
+            self._check_expression(case.value)
             if case.condition is not None:
                 self._check_no_calls(case.condition, "a condition")
         for base in draft.bases:
             for part in (*base.arguments, base.value):
-                self._check_value(part)
+                self._check_expression(part)
                 self._check_no_calls(part, "a base value")
             parameter = next((name for name in _find_names(base.value) if name.id in draft.parameters), None)
             if parameter is not None:
                 raise self._make_error(NOT_A_VALUE, f"a base value must not depend on `{parameter.id}`", parameter)
 
-    def _check_value(self, expr: s.Expr) -> None:
+    def _check_expression(self, expr: s.Expr) -> None:
         for node in s.nodes(expr):
             match node:
                 case s.Call(function=function, arguments=arguments) if function in self._drafts:
@@ -290,7 +294,7 @@ class _Reader:
 
     def _check_intrinsic(self, node: s.Node, function: str, count: int) -> None:
         if function not in _FUNCTIONS:
-            hint = did_you_mean(function, (*self._drafts, *_FUNCTIONS))
+            hint = suggest_closest(function, (*self._drafts, *_FUNCTIONS))
             raise self._make_error(NO_SUCH_FUNCTION, f"unknown function `{function}`", node, hint)
         arity = INTRINSICS[function]
         if count != arity if arity is not None else count < 2:
@@ -353,5 +357,5 @@ def _find_names(expr: s.Expr) -> list[s.Name]:
     return [node for node in s.nodes(expr) if isinstance(node, s.Name) and node.id != "pi"]
 
 
-def _describe_arity(draft: _Draft) -> str:
+def _describe_arity(draft: _DefinitionDraft) -> str:
     return f"`{draft.name}` has {len(draft.parameters)} argument{'s' if len(draft.parameters) > 1 else ''}"

@@ -22,11 +22,11 @@ from archline.expr.tree import has_same_structure
 from archline.language import syntax as s
 from archline.numbers import arb, fmpq
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.solve import solve_multi
+from archline.recurrences.asymptotic.logspace.solve import solve_in_log_space
 from archline.recurrences.asymptotic.normal_form import (
     CallSum,
     InitialValues,
-    check_terms,
+    check_nonnegative_terms,
     find_callees,
     find_recursive_components,
     inline_functions,
@@ -43,7 +43,7 @@ from archline.recurrences.asymptotic.problem import (
     Superpolynomial,
 )
 from archline.recurrences.asymptotic.terms import collect_terms
-from archline.recurrences.asymptotic.text import format_statement, growth_text, growth_tree
+from archline.recurrences.asymptotic.text import build_growth_tree, format_growth, format_statement
 from archline.recurrences.asymptotic.theorems import round_powers
 from archline.recurrences.asymptotic.univariate import (
     ROOTS,
@@ -51,13 +51,13 @@ from archline.recurrences.asymptotic.univariate import (
     STEPS,
     SolvedFunction,
     solve_by_matrix,
-    solve_one,
+    solve_function,
 )
 from archline.recurrences.closed.geometric import ClosedExpression
 
 SYMBOL_VALUES = (3, 17, 101)
 """The values of the symbols at which an answer is checked, by the order of their names."""
-_MAX_RATIO = 2.3
+_MAX_RATIO_CHANGE = 2.3
 _MAX_EVALUATIONS = 20_000
 _MAX_SIZE_BITS = (64, 16, 12, 8)
 """Logarithms of the largest size, relative to the base, at which a recurrence is evaluated; the first possible one."""
@@ -69,22 +69,22 @@ Symbols = Mapping[str, int]
 def check_answer(problem: RealRecurrence, answer: SolvedFunction) -> None:
     """Raise OutOfReachError unless the recurrence, evaluated at several scales, agrees with the answer."""
     symbols = choose_symbol_values(problem)
-    sizes, values = _follow_sizes(problem, answer, symbols)
+    sizes, values = _evaluate_at_sizes(problem, answer, symbols)
     points = [
         (math.log2(size.numerator) - math.log2(size.denominator), value)
         for size, value in zip(sizes, values, strict=True)
     ]
     if answer.growth is None:
-        _check_rising(points)
+        _check_superpolynomial(points)
     else:
         growth, size = CompiledFormula(answer.growth, BALL_ARITHMETIC, exact_logs=False), problem.asked.parameters[0]
-        logs = [_log(growth.at({size: size_, **symbols})) for size_ in sizes]
-        _check_level([value - log for value, log in zip(values, logs, strict=True)], answer, points)
+        logs = [_log2_of_ball(growth.at({size: size_, **symbols})) for size_ in sizes]
+        _check_constant_ratio([value - log for value, log in zip(values, logs, strict=True)], answer, points)
     if answer.closed is not None:
-        _check_exact(problem, answer.closed, symbols)
+        _check_closed_form(problem, answer.closed, symbols)
 
 
-def _follow_sizes(
+def _evaluate_at_sizes(
     problem: RealRecurrence, answer: SolvedFunction, symbols: Symbols
 ) -> tuple[list[int | Fraction], list[float]]:
     """Return sizes with log2 of the function there; smaller ones if the larger need too many evaluations."""
@@ -97,13 +97,13 @@ def _follow_sizes(
     return sizes, evaluate_log2(problem, sizes, symbols)
 
 
-def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:
+def _check_constant_ratio(ratios: list[float], answer: SolvedFunction, points: list[tuple[float, float]]) -> None:
     """Raise OutOfReachError unless the ratio of the function to its growth changes little between the last two sizes.
 
     `ratios` and `points` are logarithms. If two exponents are close, the slower term still counts, and the ratio may
     change more.
     """
-    allowed = _MAX_RATIO
+    allowed = _MAX_RATIO_CHANGE
     scale = points[-2][0]
     if answer.shrinking == ROOTS:
         allowed *= 2 if answer.gap * math.log2(scale) < 5 else 1
@@ -115,7 +115,7 @@ def _check_level(ratios: list[float], answer: SolvedFunction, points: list[tuple
         raise OutOfReachError("the values of the recurrence at the sizes checked do not confirm the growth found")
 
 
-def _check_rising(points: list[tuple[float, float]]) -> None:
+def _check_superpolynomial(points: list[tuple[float, float]]) -> None:
     """Raise OutOfReachError unless log(function) is convex and rising in log(size), as beyond polynomials."""
     (a, x), (b, y), (c, z) = points[-3:]
     if not (z - y) / (c - b) > (y - x) / (b - a) > 0:
@@ -176,10 +176,10 @@ def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols:
         raise OutOfReachError("the recurrence has no value at the sizes checked")
     if not all(value > 0 for value in values):
         raise OutOfReachError("the function is not positive at the sizes checked")
-    return [_log(value) for value in values]
+    return [_log2_of_ball(value) for value in values]
 
 
-def _log(value: arb) -> float:
+def _log2_of_ball(value: arb) -> float:
     return float(value.log().mid()) / math.log(2)
 
 
@@ -192,7 +192,7 @@ def choose_symbol_values(problem: RealRecurrence) -> dict[str, int]:
     return {name: SYMBOL_VALUES[at % len(SYMBOL_VALUES)] for at, name in enumerate(sorted(names))}
 
 
-def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Symbols) -> None:
+def _check_closed_form(problem: RealRecurrence, closed: ClosedExpression, symbols: Symbols) -> None:
     """Raise OutOfReachError unless the closed form has the values of the recurrence, exactly if both are rational."""
     size = problem.asked.parameters[0]
     for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
@@ -202,7 +202,7 @@ def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Sym
             for point in closed.places[:_MAX_CHECKED_SIZES]:
                 left = evaluator.of(problem.asked.name, point)
                 right = formula.at({size: point, **symbols})
-                if not _equal(left, right):
+                if not _is_equal(left, right):
                     raise OutOfReachError("the closed form found does not agree with the recurrence")
         except NoValueError:
             continue
@@ -210,7 +210,7 @@ def _check_exact(problem: RealRecurrence, closed: ClosedExpression, symbols: Sym
     raise OutOfReachError("the closed form found could not be checked")
 
 
-def _equal(left: fmpq | arb, right: fmpq | arb) -> bool:
+def _is_equal(left: fmpq | arb, right: fmpq | arb) -> bool:
     """Test whether two rationals are equal; for balls, whether they overlap or nearly do."""
     if isinstance(left, fmpq):
         return bool(left == right)
@@ -223,17 +223,17 @@ def solve(problem: RealRecurrence) -> Answer:
 
     Answers have been compared with values of the recurrence.
     """
-    if any(not _is_plain(definition) for definition in problem.definitions):
-        return solve_multi(problem)
+    if any(not _is_univariate(definition) for definition in problem.definitions):
+        return solve_in_log_space(problem)
     try:
-        answer = _System(problem).solve(problem.asked.name)
+        answer = _SystemSolver(problem).solve(problem.asked.name)
         check_answer(problem, answer)
     except OutOfReachError as reason:
         return Refused(str(reason))
     return _build_answer(answer, problem.asked)
 
 
-def _is_plain(definition: RealDefinition) -> bool:
+def _is_univariate(definition: RealDefinition) -> bool:
     """Test whether a function has one size and no conditions, so that it needs no regions of sizes."""
     return len(definition.parameters) == 1 and all(case.condition is None for case in definition.cases)
 
@@ -250,12 +250,12 @@ def _build_answer(solved: SolvedFunction, asked: RealDefinition) -> Answer:
     if solved.beyond is not None:
         return Superpolynomial(growth, solved.beyond, tuple(steps), exact, domain, solved.method, solved.between)
     assert growth is not None
-    lower, upper = (growth_tree([round_powers(term, up) for term in solved.terms], size) for up in (False, True))
+    lower, upper = (build_growth_tree([round_powers(term, up) for term in solved.terms], size) for up in (False, True))
     between = None if has_same_structure(lower, upper) else (lower, upper)
     return SolvedGrowth(growth, solved.method, tuple(steps), exact, domain, between=between)
 
 
-class _System:
+class _SystemSolver:
     """The functions of a problem, and the solutions found so far."""
 
     def __init__(self, problem: RealRecurrence) -> None:
@@ -279,7 +279,7 @@ class _System:
             # If any function shrinks by steps, sizes must be checked that few steps reach.
             solved = replace(solved, shrinking=STEPS)
         if solved.beyond is None:
-            solved = replace(solved, growth=growth_tree(solved.terms, self._definitions[asked].parameters[0]))
+            solved = replace(solved, growth=build_growth_tree(solved.terms, self._definitions[asked].parameters[0]))
         return replace(solved, start=max(base.threshold for base in self._bases.values()))
 
     def _solve_function(self, name: str, group: frozenset[str]) -> SolvedFunction:
@@ -288,19 +288,19 @@ class _System:
         if beyond is not None:
             stated = format_statement(name, size, self._branches[name], self._bases[name])
             return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond)
-        system = {f: tuple(self._replace_calls(branch, group) for branch in self._branches[f]) for f in group}
+        system = {f: tuple(self._replace_foreign_calls(branch, group) for branch in self._branches[f]) for f in group}
         if len(group) == 1:
-            return self._add_notes(name, solve_one(name, size, system[name], self._bases[name]))
+            return self._add_notes(name, solve_function(name, size, system[name], self._bases[name]))
         for function in group:
-            check_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
+            check_nonnegative_terms(self._branches[function], max(self._bases[function].threshold, fmpq(1)))
         remaining = inline_functions(system, group, name)
         if len(remaining) > 1:
             return solve_by_matrix(
                 remaining,
-                self._find_common_bases(name, group),
+                self._find_group_bases(name, group),
                 [line for f in remaining for line in self._format_statement(f)],
             )
-        solved = solve_one(name, size, remaining[name], self._find_common_bases(name, group))
+        solved = solve_function(name, size, remaining[name], self._find_group_bases(name, group))
         stated = tuple(line for function in sorted(group) for line in self._format_statement(function))
         return replace(solved, steps=(*stated, "substituted into each other:", *solved.steps), closed=None)
 
@@ -321,13 +321,13 @@ class _System:
         for callee in sorted(find_callees(self._branches[name]) - {name}):
             notes += [*self._known[callee].steps]
             size = self._definitions[callee].parameters[0]
-            notes.append(f"so {callee}({size}) is Theta({growth_text(self._known[callee].terms, size)})")
+            notes.append(f"so {callee}({size}) is Theta({format_growth(self._known[callee].terms, size)})")
         if not notes:
             return solved
         stated = f"{self._format_statement(name)[0]}, where {self._definitions[name].parameters[0]} is large:"
         return replace(solved, steps=(*notes, stated, *solved.steps), closed=None)
 
-    def _replace_calls(self, branch: CallSum, group: frozenset[str]) -> CallSum:
+    def _replace_foreign_calls(self, branch: CallSum, group: frozenset[str]) -> CallSum:
         own_calls = tuple(call for call in branch.calls if call.function in group)
         terms = list(branch.terms)
         for call in branch.calls:
@@ -338,7 +338,7 @@ class _System:
                 terms += [replace(call.weight.times(term), exact=False) for term in grown]
         return CallSum(own_calls, collect_terms(terms))
 
-    def _find_common_bases(self, name: str, group: frozenset[str]) -> InitialValues:
+    def _find_group_bases(self, name: str, group: frozenset[str]) -> InitialValues:
         """Return the base values of a function of a group: they contribute to growth only if those of all do."""
         bases = self._bases[name]
         if len({frozenset(term.kind for term in self._bases[f].growing) for f in group}) > 1 and any(

@@ -17,13 +17,13 @@ _PRIMES = (2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61)
 
 def log_ratio(value: fmpq, base: fmpq) -> Constant:
     """Return the logarithm of a positive rational to a positive rational base other than 1."""
-    (value, up), (base, down) = split_power(value), split_power(base)
+    (value, up), (base, down) = split_perfect_power(value), split_perfect_power(base)
     if value == base:
         return Constant(fmpq(up, down))
     return (Constant(value).log2() / Constant(base).log2()).scaled(fmpq(up, down))
 
 
-def split_power(value: fmpq) -> tuple[fmpq, int]:
+def split_perfect_power(value: fmpq) -> tuple[fmpq, int]:
     """Return (c, k) with value = c^k, where c >= 1 is not a perfect power."""
     power = 1
     if value < 1:
@@ -39,9 +39,9 @@ def split_power(value: fmpq) -> tuple[fmpq, int]:
     return value, power
 
 
-def power_of(base: fmpq, exponent: Constant) -> fmpq | None:
+def find_rational_power(base: fmpq, exponent: Constant) -> fmpq | None:
     """Return base^exponent for a positive base if it is rational, else None."""
-    root, up = split_power(base)
+    root, up = split_perfect_power(base)
     return (Constant(root).log2() * exponent.scaled(up)).exp2()
 
 
@@ -79,10 +79,10 @@ class GrowthTerm:
     @property
     def is_constant(self) -> bool:
         """Whether the term is a number."""
-        return not self.varies and not self.symbols
+        return not self.depends_on_size and not self.symbols
 
     @property
-    def varies(self) -> bool:
+    def depends_on_size(self) -> bool:
         """Whether the term depends on the size."""
         return bool(self.powers)
 
@@ -95,13 +95,13 @@ class GrowthTerm:
         return GrowthTerm(
             self.coefficient * right.coefficient,
             trim_powers(a + b for a, b in zip_longest(self.powers, right.powers, fillvalue=ZERO_CONSTANT)),
-            _product(self.symbols, right.symbols),
+            _multiply_symbols(self.symbols, right.symbols),
             self.exact and right.exact,
         )
 
     def to_the(self, exponent: fmpq) -> GrowthTerm:
         """Return a rational power of a term with a positive coefficient, or an integer power of any term."""
-        coefficient, exact = _coefficient_power(self.coefficient, exponent)
+        coefficient, exact = _compute_coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
             coefficient,
             trim_powers(own_exponent.scaled(exponent) for own_exponent in self.powers),
@@ -118,12 +118,12 @@ def trim_powers(powers: Iterable[Constant]) -> Powers:
     return tuple(trimmed_powers)
 
 
-def power(log_depth: int, exponent: Constant = ONE_CONSTANT) -> Powers:
+def make_powers(log_depth: int, exponent: Constant = ONE_CONSTANT) -> Powers:
     """Return the powers of a term that is a power of the size (`log_depth` 0), of its logarithm (1), and so on."""
     return trim_powers([ZERO_CONSTANT] * log_depth + [exponent])
 
 
-def _product(left: Symbols, right: Symbols) -> Symbols:
+def _multiply_symbols(left: Symbols, right: Symbols) -> Symbols:
     if not left or not right:
         return left or right
     powers = dict(left)
@@ -132,7 +132,7 @@ def _product(left: Symbols, right: Symbols) -> Symbols:
     return tuple(sorted((name, exponent) for name, exponent in powers.items() if exponent))
 
 
-def _coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
+def _compute_coefficient_power(value: fmpq, exponent: fmpq) -> tuple[fmpq, bool]:
     """Return a power of a coefficient, and whether it is exact; 1 stands for any root. Raises OutOfReachError."""
     if exponent.q == 1 and abs(exponent.p) <= 1000:
         if value == 0 and exponent < 0:
@@ -192,7 +192,7 @@ def leading_terms(terms: Iterable[GrowthTerm]) -> tuple[GrowthTerm, ...]:
     return tuple(sorted(leading, key=cmp_to_key(compare_growth), reverse=True))
 
 
-def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
+def is_nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     """Test whether positive terms cover all negative ones of a sum, so that it is >= 0 for all sizes from `least` on.
 
     A positive term covers a negative one if it grows at least as fast and a share of its coefficient suffices at
@@ -207,7 +207,7 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
             return False
         needed = -term.coefficient
         for index, positive_term in enumerate(positive_terms):
-            ratio = _ratio_bound(term, positive_term, least) if needed else None
+            ratio = _bound_falling_ratio(term, positive_term, least) if needed else None
             if ratio is not None:
                 share = min(needed, remaining[index] / ratio)
                 needed, remaining[index] = needed - share, remaining[index] - share * ratio
@@ -216,7 +216,7 @@ def nonnegative_from(terms: tuple[GrowthTerm, ...], least: fmpq) -> bool:
     return True
 
 
-def _ratio_bound(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
+def _bound_falling_ratio(small: GrowthTerm, great: GrowthTerm, least: fmpq) -> fmpq | None:
     """Return an upper bound of small/great from `least` on, without coefficients; None unless the ratio falls."""
     if small.symbols != great.symbols:
         return None

@@ -8,68 +8,70 @@ from archline.algebra.reals import ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
 from archline.expr.text import format_expression
-from archline.growth.candidates import as_factor
+from archline.growth.candidates import make_factor
 from archline.growth.monomials import Factor, make_size_factor
 from archline.numbers import fmpq
-from archline.recurrences.asymptotic.normal_form import Argument, CallSum, InitialValues, WeightedCall
+from archline.recurrences.asymptotic.normal_form import CallArgument, CallSum, InitialValues, WeightedCall
 from archline.recurrences.asymptotic.terms import GrowthTerm
 from archline.recurrences.asymptotic.theorems import GrowthResult, Parts, compare_exponent, integrate_term
 
 
-def growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
+def build_growth_tree(terms: Iterable[GrowthTerm], size: str) -> s.Expr:
     """Return the syntax tree of the sum of terms without their coefficients."""
-    return b.sum_terms((False, product_tree(fmpq(1), _list_factors(term, size))) for term in terms)
+    return b.sum_terms((False, build_product_tree(fmpq(1), _list_factors(term, size))) for term in terms)
 
 
-def growth_text(terms: Iterable[GrowthTerm], size: str) -> str:
+def format_growth(terms: Iterable[GrowthTerm], size: str) -> str:
     """Return the text of the sum of terms without their coefficients."""
-    return format_expression(growth_tree(terms, size))
+    return format_expression(build_growth_tree(terms, size))
 
 
-def kind_text(term: GrowthTerm, size: str) -> str:
+def format_kind(term: GrowthTerm, size: str) -> str:
     """Return the text of a term without its coefficient."""
-    return growth_text([term], size)
+    return format_growth([term], size)
 
 
-def terms_text(terms: Iterable[GrowthTerm], size: str) -> str:
+def format_terms(terms: Iterable[GrowthTerm], size: str) -> str:
     """Return the text of a sum of terms with their coefficients and signs."""
-    return format_expression(sum_tree((term.coefficient, _list_factors(term, size)) for term in terms))
+    return format_expression(build_sum_tree((term.coefficient, _list_factors(term, size)) for term in terms))
 
 
 Factors = list[tuple[Factor, Constant]]
 
 
-def symbol_factor(name: str) -> Factor:
+def make_symbol_factor(name: str) -> Factor:
     """Return the factor for a symbol `X`, or for the logarithm of one, `log2(X)`."""
     inner = name.removeprefix("log2(")
-    return make_size_factor(name) if inner == name else as_factor(b.call("log2", symbol_factor(inner[:-1]).expr))
+    return make_size_factor(name) if inner == name else make_factor(b.call("log2", make_symbol_factor(inner[:-1]).expr))
 
 
 def _list_factors(term: GrowthTerm, size: str) -> Factors:
-    factors = [(symbol_factor(name), Constant(exponent)) for name, exponent in term.symbols]
+    factors = [(make_symbol_factor(name), Constant(exponent)) for name, exponent in term.symbols]
     base = make_size_factor(size)
     for exponent in term.powers:
         factors.append((base, exponent))
-        base = as_factor(b.call("log2", base.expr))
+        base = make_factor(b.call("log2", base.expr))
     return factors
 
 
-def sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
+def build_sum_tree(terms: Iterable[tuple[fmpq, Factors]]) -> s.Expr:
     """Return the syntax tree of a sum of coefficients times products of powers."""
-    return b.sum_terms((coefficient < 0, product_tree(abs(coefficient), factors)) for coefficient, factors in terms)
+    return b.sum_terms(
+        (coefficient < 0, build_product_tree(abs(coefficient), factors)) for coefficient, factors in terms
+    )
 
 
-def product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
+def build_product_tree(coefficient: fmpq, factors: Factors) -> s.Expr:
     """Return the syntax tree of a coefficient times powers, those with negative exponents in the denominator."""
     above = [b.power(base.expr, exponent.tree) for base, exponent in factors if exponent.sign() > 0]
     below = [b.power(base.expr, (-exponent).tree) for base, exponent in factors if exponent.sign() < 0]
     return b.divide_products([b.number(coefficient)] * (coefficient != 1 or not above) + above, below)
 
 
-def argument_text(argument: Argument, size: str) -> str:
+def format_argument(argument: CallArgument, size: str) -> str:
     """Return the text of the size of a call."""
     if argument.is_root:
-        return _power_text(size, Constant(argument.root))
+        return _format_power(size, Constant(argument.root))
     ratio, offset = argument.ratio, argument.offset
     share = size if ratio.p == 1 else f"{ratio.p}*{size}"
     if ratio.q != 1:
@@ -79,23 +81,23 @@ def argument_text(argument: Argument, size: str) -> str:
     return f"{share} {'-' if offset < 0 else '+'} {abs(offset)}"
 
 
-def _power_text(size: str, exponent: Constant) -> str:
+def _format_power(size: str, exponent: Constant) -> str:
     return format_expression(b.power(b.name(size), exponent.tree))
 
 
-def call_text(call: WeightedCall, size: str) -> str:
+def format_call(call: WeightedCall, size: str) -> str:
     """Return the text of a call times its weight."""
-    weight = terms_text([call.weight], size)
-    text = f"{call.function}({argument_text(call.argument, size)})"
+    weight = format_terms([call.weight], size)
+    text = f"{call.function}({format_argument(call.argument, size)})"
     return text if weight == "1" else f"{weight}*{text}"
 
 
-def branch_text(branch: CallSum, size: str) -> str:
+def format_branch(branch: CallSum, size: str) -> str:
     """Return the text of a branch: the sum of its calls and terms."""
-    calls = " + ".join(call_text(call, size) for call in branch.calls)
+    calls = " + ".join(format_call(call, size) for call in branch.calls)
     if not branch.terms:
         return calls or "0"
-    terms = terms_text(branch.terms, size)
+    terms = format_terms(branch.terms, size)
     if not calls:
         return terms
     return f"{calls} - {terms[1:]}" if terms.startswith("-") else f"{calls} + {terms}"
@@ -106,33 +108,35 @@ Lines = tuple[str, ...]
 
 def format_statement(name: str, size: str, branches: tuple[CallSum, ...], bases: InitialValues) -> Lines:
     """Return lines that state the recurrence in its normal form, and its base values."""
-    texts = [branch_text(branch, size) for branch in branches]
+    texts = [format_branch(branch, size) for branch in branches]
     right = texts[0] if len(texts) == 1 else f"max({', '.join(texts)})"
     lines = [f"{name}({size}) = {right} for {size} > {bases.threshold}"]
     below: fmpq | None = None
     for threshold, terms in bases.values:
         above = "" if below is None else f"{below} < "
-        lines.append(f"{name}({size}) = {terms_text(terms, size)} for {above}{size} <= {threshold}")
+        lines.append(f"{name}({size}) = {format_terms(terms, size)} for {above}{size} <= {threshold}")
         below = threshold
     return tuple(lines)
 
 
-def split_lines(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
+def explain_by_splits(branches: tuple[CallSum, ...], result: GrowthResult, size: str) -> Lines:
     """Return the lines that derive the growth by the theorem of Akra and Bazzi."""
     lines = [format_exponent_equation(result.parts, result.exponent)]
     bottom = _format_leaf_growth(size, result)
-    for term in _collect_amounts(branches):
+    for term in _collect_positive_terms(branches):
         lines.append(_format_comparison(term, size, compare_exponent(result.parts, term.power), bottom))
     return tuple(lines)
 
 
-def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, scale: Constant, size: str) -> Lines:
+def explain_by_roots(
+    name: str, branches: tuple[CallSum, ...], result: GrowthResult, scale: Constant, size: str
+) -> Lines:
     """Return lines that derive the growth with mu = log2(n), for which square roots of the size n are halves."""
-    divided = f"{name}({size})/{_power_text(size, scale)}" if scale else f"{name}({size})"
+    divided = f"{name}({size})/{_format_power(size, scale)}" if scale else f"{name}({size})"
     lines = [f"with mu = log2({size}), U(mu) = {divided} calls itself at parts of mu"]
     lines.append(format_exponent_equation(result.parts, result.exponent))
-    for term in _collect_amounts(branches):
-        text = kind_text(term, size)
+    for term in _collect_positive_terms(branches):
+        text = format_kind(term, size)
         sign = (term.power - scale).sign()
         if sign > 0:
             lines.append(f"{text} is exponential in mu, unlike the calls: the root of the recursion tree dominates")
@@ -150,10 +154,10 @@ def root_lines(name: str, branches: tuple[CallSum, ...], result: GrowthResult, s
 
 def _format_leaf_growth(size: str, found: GrowthResult) -> str:
     """Return the text of the growth of the calls alone."""
-    return _power_text(size, found.exponent) if found.exponent else "1"
+    return _format_power(size, found.exponent) if found.exponent else "1"
 
 
-def _collect_amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
+def _collect_positive_terms(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
     """Return the positive terms of the branches, one of each kind."""
     kinds = {term.kind: term for branch in branches for term in branch.terms if term.coefficient > 0}
     return list(kinds.values())
@@ -161,14 +165,14 @@ def _collect_amounts(branches: tuple[CallSum, ...]) -> list[GrowthTerm]:
 
 def _format_comparison(term: GrowthTerm, size: str, side: int, bottom: str) -> str:
     """Return a line that compares a term with the calls alone (`bottom`); it grows faster if `side` is below 0."""
-    text = kind_text(term, size)
+    text = format_kind(term, size)
     if side < 0:
         return f"{text} dominates {bottom}: the root of the recursion tree dominates"
     if side > 0:
         return f"{text} is dominated by {bottom}: the leaves of the recursion tree dominate"
     level = GrowthTerm(fmpq(1), (ZERO_CONSTANT, *term.powers[1:]))
-    cost = kind_text(level, size)
-    total = kind_text(integrate_term(level), size)
+    cost = format_kind(level, size)
+    total = format_kind(integrate_term(level), size)
     return f"{text} is {bottom} times {cost}: no level dominates, and the sum over levels is {total}"
 
 
@@ -182,7 +186,7 @@ def format_exponent_equation(parts: Parts, p: Constant) -> str:
     return f"{' + '.join(sides)} = 1 at p = {p}{about}"
 
 
-def step_lines(
+def explain_by_steps(
     branches: tuple[CallSum, ...], found: GrowthResult, stride: fmpq, size: str, base: s.Expr | None = None
 ) -> Lines:
     """Return lines that derive growth by a sum over sizes, or by the root base^(1/stride) if `base` is given."""
@@ -198,5 +202,5 @@ def step_lines(
         return (f"characteristic equation {' + '.join(terms)} = 1: the positive solution is x = {root}",)
     if found.exponent:
         return (f"the weights of the calls sum to {weights} < 1: the non-recursive cost dominates",)
-    amounts = growth_text(_collect_amounts(branches), size)
+    amounts = format_growth(_collect_positive_terms(branches), size)
     return (f"the weights of the calls sum to 1: the base value plus the sum of {amounts} over the sizes",)

@@ -31,11 +31,11 @@ from archline.recurrences.asymptotic.normal_form import WeightedCall
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     dominates,
+    find_rational_power,
     leading_terms,
     log_ratio,
-    power,
-    power_of,
-    split_power,
+    make_powers,
+    split_perfect_power,
 )
 
 Parts = tuple[tuple[fmpq, fmpq], ...]
@@ -43,9 +43,9 @@ Parts = tuple[tuple[fmpq, fmpq], ...]
 Terms = tuple[GrowthTerm, ...]
 _MAX_DENOMINATOR = 12
 _MAX_DEGREE = 64
-_MARGIN = fmpq(1, 1 << 40)
-NOTHING_GROWS = "the function is 0 at all sizes"
-DIGITS = re.compile(r"\d+\.\d+")
+_ROOT_MARGIN = fmpq(1, 1 << 40)
+ZERO_FUNCTION_REASON = "the function is 0 at all sizes"
+DECIMAL_PATTERN = re.compile(r"\d+\.\d+")
 
 
 @record
@@ -70,21 +70,21 @@ def find_exponent(parts: Parts) -> Constant:
     if len(parts) == 1:
         ((weight, share),) = parts
         return log_ratio(weight, 1 / share)
-    near = newton_exponent([(_log(weight), -_log(share)) for weight, share in parts])
+    near = find_exponent_by_newton([(_log_of_rational(weight), -_log_of_rational(share)) for weight, share in parts])
     for bottom in range(1, _MAX_DENOMINATOR + 1):
         top = round(near * bottom)
         if abs(near - top / bottom) < 1e-9 and compare_exponent(parts, Constant(fmpq(top, bottom))) == 0:
             return Constant(fmpq(top, bottom))
-    common = _by_common_share(parts)
+    common = _find_exponent_by_polynomial(parts)
     return _enclose_exponent(parts, near) if common is None else common
 
 
-def _log(value: fmpq) -> float:
+def _log_of_rational(value: fmpq) -> float:
     """Return the logarithm of a positive number of any magnitude."""
     return math.log(int(value.p)) - math.log(int(value.q))
 
 
-def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
+def find_exponent_by_newton(parts: Sequence[tuple[float, float]]) -> float:
     """Return the p with sum exp(w - r*p) = 1 over pairs (w, r), in floats, by Newton's method.
 
     The sum is convex and falls, so that steps from its left never pass the root.
@@ -99,14 +99,14 @@ def newton_exponent(parts: Sequence[tuple[float, float]]) -> float:
     return p
 
 
-def _by_common_share(parts: Parts) -> Constant | None:
+def _find_exponent_by_polynomial(parts: Parts) -> Constant | None:
     """Return the exponent p = log(x)/log(c), x a root of a polynomial, if all shares are powers of 1/c; else None."""
-    bases = [split_power(1 / share) for _, share in parts]
+    bases = [split_perfect_power(1 / share) for _, share in parts]
     common, *rest = {base for base, _ in bases}
     if rest or max(power for _, power in bases) > _MAX_DEGREE:
         return None
     calls = tuple((weight, power) for (weight, _), (_, power) in zip(parts, bases, strict=True))
-    return log_of_greatest_root(characteristic_polynomial(calls), common)
+    return find_log_of_greatest_root(build_characteristic_polynomial(calls), common)
 
 
 def find_greatest_root(polynomial: fmpq_poly) -> arb:
@@ -119,17 +119,17 @@ def find_greatest_root(polynomial: fmpq_poly) -> arb:
     return greatest
 
 
-def log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
+def find_log_of_greatest_root(polynomial: fmpq_poly, base: fmpq) -> Constant:
     """Return the logarithm to `base` of the greatest root, exact if a rational root is in the enclosure of the root."""
     near = find_greatest_root(polynomial)
-    rational = next((root for root in rational_roots(polynomial) if near.contains(arb(root))), None)
+    rational = next((root for root in iterate_rational_roots(polynomial) if near.contains(arb(root))), None)
     if rational is not None:
         return log_ratio(rational, base)
 
     def enclose_logarithm() -> arb:
         return find_greatest_root(polynomial).log() / arb(base).log()
 
-    return enclosed_constant(nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
+    return enclosed_constant(format_nine_digits(float(enclose_logarithm().mid())), enclose_logarithm)
 
 
 def _enclose_exponent(parts: Parts, near: float) -> Constant:
@@ -137,10 +137,10 @@ def _enclose_exponent(parts: Parts, near: float) -> Constant:
     centre = fmpq(*near.as_integer_ratio())
 
     def enclose_root() -> arb:
-        return bisect_root(lambda p: _sum(parts, p) - 1, centre - _MARGIN, centre + _MARGIN)
+        return bisect_root(lambda p: _sum_weighted_powers(parts, p) - 1, centre - _ROOT_MARGIN, centre + _ROOT_MARGIN)
 
     enclose_root()
-    return enclosed_constant(nine_digits(near), enclose_root)
+    return enclosed_constant(format_nine_digits(near), enclose_root)
 
 
 def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
@@ -167,13 +167,13 @@ def bisect_root(function: Callable[[arb], arb], left: fmpq, right: fmpq) -> arb:
         return lo.union(hi)
 
 
-def nine_digits(value: float) -> str:
+def format_nine_digits(value: float) -> str:
     """Return the text of a number with nine significant digits."""
     text = f"{value:.9g}"
     return text if "e" not in text else f"{value:.20f}".rstrip("0")
 
 
-def nine_digit_bracket(digits: str) -> tuple[str, str]:
+def bracket_nine_digits(digits: str) -> tuple[str, str]:
     """Return the numbers one unit of the last of nine digits below and above a number, as texts."""
     value = Decimal(digits)
     unit = Decimal(1).scaleb(value.adjusted() - 8)
@@ -189,14 +189,14 @@ def _round_constant(value: Constant, upper: bool) -> Constant:
     total = Constant(value.rational)
     for basis, coefficient in value.terms.items():
         (unit, _), *rest = basis
-        if not rest and DIGITS.fullmatch(unit.key):
-            digits = nine_digit_bracket(unit.key)[upper == (coefficient > 0)]
+        if not rest and DECIMAL_PATTERN.fullmatch(unit.key):
+            digits = bracket_nine_digits(unit.key)[upper == (coefficient > 0)]
             basis = ((replace(unit, key=digits), 1),)
         total = total + Constant(fmpq(0), {basis: coefficient})
     return total
 
 
-def _sum(parts: Parts, p: arb) -> arb:
+def _sum_weighted_powers(parts: Parts, p: arb) -> arb:
     total = arb(0)
     for weight, share in parts:
         total += arb(weight) * arb(share) ** p
@@ -205,16 +205,16 @@ def _sum(parts: Parts, p: arb) -> arb:
 
 def compare_exponent(parts: Parts, at: Constant) -> int:
     """Return the sign of p - `at`, which is that of sum a*r^at - 1. Raises OutOfReachError if it is undecided."""
-    balls = sign_of(lambda: _sum(parts, at.enclosure()) - 1, quick=True)
+    balls = sign_of(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1, quick=True)
     if balls is not None:
         return balls
-    powers = [(weight, power_of(share, at)) for weight, share in parts]
+    powers = [(weight, find_rational_power(share, at)) for weight, share in parts]
     if all(value is not None for _, value in powers):
         total = sum((weight * value for weight, value in powers if value is not None), fmpq(0))
         return (total > 1) - (total < 1)
     # Positive radicals whose ratios are irrational are independent over the rationals (Besicovitch): a sum that
     # contains one is not 1, and enclosures decide on which side of 1 it is.
-    sign = sign_of(lambda: _sum(parts, at.enclosure()) - 1)
+    sign = sign_of(lambda: _sum_weighted_powers(parts, at.enclosure()) - 1)
     if sign is None:
         raise OutOfReachError(f"it is not decided whether the exponent of the recurrence is {at}")
     return sign
@@ -224,7 +224,7 @@ ExponentComparison = Callable[[Constant], int]
 """Returns the sign of the exponent less another number."""
 
 
-def growth_of_maximum(
+def find_growth_of_maximum(
     branches: Sequence[Terms], parts: Sequence[Parts], growing: Terms, log_depth: int = 0
 ) -> GrowthResult:
     """Return the growth of a maximum of branches, if its upper and lower bound agree. Raises OutOfReachError.
@@ -249,13 +249,13 @@ def growth_of_maximum(
     if not all(any(dominates(low, high) for low in below) for high in above):
         raise OutOfReachError("a maximum whose branches differ both in their recursive calls and in their costs")
     if not above:
-        raise OutOfReachError(NOTHING_GROWS)
+        raise OutOfReachError(ZERO_FUNCTION_REASON)
     return GrowthResult(above, p, top)
 
 
 def collect_contributions(terms: Terms, once: Terms, parts: Parts, p: Constant, log_depth: int) -> list[GrowthTerm]:
     """Return the contributions to growth of terms that every call adds, and of terms that are added `once`."""
-    contributions = [term.with_powers(power(log_depth, p)) for term in once]
+    contributions = [term.with_powers(make_powers(log_depth, p)) for term in once]
     return contributions + [
         compute_contribution(term, p, lambda at: compare_exponent(parts, at), log_depth) for term in terms
     ]
@@ -272,7 +272,7 @@ def compute_contribution(term: GrowthTerm, p: Constant, excess: ExponentComparis
     if side < 0:
         return term
     if side > 0:
-        return term.with_powers(power(log_depth, p))
+        return term.with_powers(make_powers(log_depth, p))
     return integrate_term(term.with_powers((*[ZERO_CONSTANT] * log_depth, p, *term.powers[log_depth + 1 :])), log_depth)
 
 
@@ -291,7 +291,7 @@ def integrate_term(term: GrowthTerm, log_depth: int = 0) -> GrowthTerm:
 Strides = tuple[tuple[fmpq, int], ...]
 """Pairs (a, e): a calls at n - e*g, where the stride g is the greatest common divisor of all steps."""
 MAX_STRIDES = 200
-MAX_REDUCED = 10**6
+MAX_REDUCED_RADICAND = 10**6
 """The largest number whose square factors are moved out of its root."""
 
 
@@ -311,7 +311,7 @@ def write_calls_in_strides(calls: Iterable[WeightedCall], stride: fmpq) -> Strid
     return tuple((weight, int(step.p)) for weight, step in pairs)
 
 
-def characteristic_polynomial(calls: Strides) -> fmpq_poly:
+def build_characteristic_polynomial(calls: Strides) -> fmpq_poly:
     """Return x^d - sum a*x^(d - e), whose greatest root is the growth factor of a stride. Raises OutOfReachError."""
     degree = max(step for _, step in calls)
     if degree > MAX_STRIDES:
@@ -333,14 +333,14 @@ def _clear_denominators(polynomial: fmpq_poly) -> fmpz_poly:
     return (polynomial * polynomial.denom()).numer()
 
 
-def rational_roots(polynomial: fmpq_poly) -> Iterator[fmpq]:
+def iterate_rational_roots(polynomial: fmpq_poly) -> Iterator[fmpq]:
     """Iterate over the rational roots of a polynomial, each once."""
     return (fmpq(-factor[0], factor[1]) for factor, _ in factor_polynomial(polynomial) if factor.degree() == 1)
 
 
 def find_positive_root(calls: Strides) -> s.Expr:
     """Return the positive root of the characteristic polynomial, exact if of degree 1 or 2. Raises OutOfReachError."""
-    polynomial = characteristic_polynomial(calls)
+    polynomial = build_characteristic_polynomial(calls)
     root = find_greatest_root(polynomial)
     for factor, _ in factor_polynomial(polynomial):
         if factor.degree() > 2 or not arb_poly(factor)(root).contains(0):
@@ -351,13 +351,13 @@ def find_positive_root(calls: Strides) -> s.Expr:
         return _build_surd(rest[0], b, c)
     if not math.isfinite(near := float(root.mid())):
         raise OutOfReachError("it grows too fast to be evaluated")
-    return s.Real(nine_digits(near), span=build.DERIVED)
+    return s.Real(format_nine_digits(near), span=build.DERIVED)
 
 
 def _build_surd(a: int, b: int, c: int) -> s.Expr:
     """Return the greater of the roots (-b +- sqrt(b^2 - 4*a*c))/(2*a)."""
     inner = b * b - 4 * a * c
-    short = inner <= MAX_REDUCED
+    short = inner <= MAX_REDUCED_RADICAND
     square = max(k for k in range(1, math.isqrt(inner) + 1) if inner % (k * k) == 0) if short else 1
     rest = inner // (square * square)
     sign = 1 if a > 0 else -1

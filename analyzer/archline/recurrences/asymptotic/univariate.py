@@ -16,33 +16,44 @@ from archline.recurrences.asymptotic.normal_form import (
     InitialValues,
     WeightedCall,
     build_call_matrix,
-    check_terms,
+    check_nonnegative_terms,
 )
 from archline.recurrences.asymptotic.terms import (
     GrowthTerm,
     compare_growth,
+    find_rational_power,
     leading_terms,
-    power,
-    power_of,
-    split_power,
+    make_powers,
+    split_perfect_power,
 )
-from archline.recurrences.asymptotic.text import format_statement, growth_tree, root_lines, split_lines, step_lines
+from archline.recurrences.asymptotic.text import (
+    build_growth_tree,
+    explain_by_roots,
+    explain_by_splits,
+    explain_by_steps,
+    format_statement,
+)
 from archline.recurrences.asymptotic.theorems import (
-    NOTHING_GROWS,
+    ZERO_FUNCTION_REASON,
+    bracket_nine_digits,
     compute_contribution,
     find_greatest_root,
+    find_growth_of_maximum,
+    find_log_of_greatest_root,
     find_positive_root,
     find_stride,
-    growth_of_maximum,
-    log_of_greatest_root,
     merge_shares,
-    nine_digit_bracket,
     write_calls_in_strides,
 )
-from archline.recurrences.closed.geometric import ClosedExpression, closed_by_roots, closed_by_splits, closed_by_steps
+from archline.recurrences.closed.geometric import (
+    ClosedExpression,
+    find_closed_form_by_roots,
+    find_closed_form_by_splits,
+    find_closed_form_by_steps,
+)
 
 
-class Spectrum:
+class SpectralExponent:
     """The exponent log(R)/log(1/r) of a system x(n) = M*x(r*n) + f(n), R the spectral radius of the matrix M >= 0.
 
     M is irreducible: each function of the system calls every other one, directly or not.
@@ -51,11 +62,11 @@ class Spectrum:
     def __init__(self, rows: list[list[fmpq]], share: fmpq) -> None:
         self._factor = 1 / share
         self._polynomial: fmpq_poly = fmpq_mat(rows).charpoly()
-        self.exponent = log_of_greatest_root(self._polynomial, self._factor)
+        self.exponent = find_log_of_greatest_root(self._polynomial, self._factor)
 
     def excess(self, at: Constant) -> int:
         """Return the sign of the exponent minus `at`. Raises OutOfReachError if it is undecided."""
-        value = power_of(self._factor, at)
+        value = find_rational_power(self._factor, at)
         if value is None:
             sign = sign_of((self.exponent - at).enclosure)
         elif not self._polynomial(value) and find_greatest_root(self._polynomial).contains(arb(value)):
@@ -86,21 +97,21 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
     rows, share = build_call_matrix(system)
     if bases.threshold <= 0:
         raise OutOfReachError("the sizes never reach a base case: give a base value at a larger size")
-    spectrum = Spectrum(rows, share)
+    spectrum = SpectralExponent(rows, share)
     p = spectrum.exponent
     branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
-    contributions = [term.with_powers(power(0, p)) for term in bases.growing]
+    contributions = [term.with_powers(make_powers(0, p)) for term in bases.growing]
     contributions += [compute_contribution(term, p, spectrum.excess) for term in terms]
     if not contributions:
-        raise OutOfReachError(NOTHING_GROWS)
+        raise OutOfReachError(ZERO_FUNCTION_REASON)
     return SolvedFunction(
         "spectral radius",
         (*stated, f"the spectral radius of the numbers of calls gives p = {p}"),
         leading_terms(contributions),
         exponent=p,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=find_gap((term.power for term in terms), p),
+        gap=find_exponent_gap((term.power for term in terms), p),
     )
 
 
@@ -120,7 +131,7 @@ def _scale_term(term: GrowthTerm, by: Constant) -> GrowthTerm:
 
 SPLITS, ROOTS, STEPS = "splits", "roots", "steps"
 SUPERPOLYNOMIAL = "it grows faster than every polynomial"
-_CONSTANT = GrowthTerm(fmpq(1))
+_CONSTANT_TERM = GrowthTerm(fmpq(1))
 
 
 @record
@@ -141,22 +152,22 @@ class SolvedFunction:
     closed: ClosedExpression | None = None
     shrinking: str = SPLITS
     exponent: Constant = ZERO_CONSTANT
-    stride: fmpq = _CONSTANT.coefficient
-    start: fmpq = _CONSTANT.coefficient
+    stride: fmpq = _CONSTANT_TERM.coefficient
+    start: fmpq = _CONSTANT_TERM.coefficient
     factor: fmpq | None = None
     gap: float = math.inf
     between: tuple[s.Expr, s.Expr] | None = None
 
 
-def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
+def solve_function(name: str, size: str, branches: Branches, bases: InitialValues) -> SolvedFunction:
     """Solve a function that calls only itself, if any. Raises OutOfReachError."""
     stated = format_statement(name, size, branches, bases)
     calls = [call for branch in branches for call in branch.calls]
     if not calls:
-        check_terms(branches, bases.threshold)
+        check_nonnegative_terms(branches, bases.threshold)
         terms = leading_terms(term for branch in branches for term in branch.terms)
         if not terms:
-            raise OutOfReachError(NOTHING_GROWS)
+            raise OutOfReachError(ZERO_FUNCTION_REASON)
         return SolvedFunction("no recursion", stated, terms)
     for call in calls:
         _check_call(name, call)
@@ -167,7 +178,7 @@ def solve_one(name: str, size: str, branches: Branches, bases: InitialValues) ->
             shrinking = STEPS
         return SolvedFunction("growth beyond polynomials", (*stated, beyond), beyond=beyond, shrinking=shrinking)
     for call in calls:
-        if call.weight.varies and not call.argument.is_root:
+        if call.weight.depends_on_size and not call.argument.is_root:
             raise OutOfReachError("a call with a factor that shrinks as the size grows")
     if all(call.argument.is_split for call in calls):
         return _solve_by_splits(size, branches, bases, stated)
@@ -195,12 +206,12 @@ def _explain_superpolynomial(branches: Branches, bases: InitialValues) -> str | 
         positive = bases.growing or any(term.coefficient > 0 for term in branch.terms)
         steps = [call for call in branch.calls if call.argument.is_step and call.argument.offset < 0]
         splits = [call for call in branch.calls if call.argument.is_split and call.argument.ratio < 1]
-        growing = [call for call in (*steps, *splits) if compare_growth(call.weight, _CONSTANT) > 0]
-        total = sum((call.weight.coefficient for call in steps if not call.weight.varies), fmpq(0))
-        mixed = total >= 1 and any(compare_growth(call.weight, _CONSTANT) >= 0 for call in splits)
+        growing = [call for call in (*steps, *splits) if compare_growth(call.weight, _CONSTANT_TERM) > 0]
+        total = sum((call.weight.coefficient for call in steps if not call.weight.depends_on_size), fmpq(0))
+        mixed = total >= 1 and any(compare_growth(call.weight, _CONSTANT_TERM) >= 0 for call in splits)
         if not positive or not (growing or mixed):
             continue
-        check_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
+        check_nonnegative_terms(branches, bases.threshold if bases.threshold > 0 else fmpq(1))
         if growing:
             return f"the number of calls grows with the size: {SUPERPOLYNOMIAL}"
         return f"besides calls at the size less a constant there are calls at a part of it: {SUPERPOLYNOMIAL}"
@@ -214,30 +225,30 @@ def _solve_by_splits(size: str, branches: Branches, bases: InitialValues, stated
             _check_split(call, bases.threshold)
     if bases.threshold == 0 and any(term.power.sign() < 0 for branch in branches for term in branch.terms):
         raise OutOfReachError("a term without bound at sizes near 0: give a base value at a larger size")
-    check_terms(branches, bases.threshold)
+    check_nonnegative_terms(branches, bases.threshold)
     parts = [merge_shares((call.weight.coefficient, call.argument.ratio) for call in b.calls) for b in branches]
-    result = growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
-    lines = (*stated, *split_lines(branches, result, size))
+    result = find_growth_of_maximum([branch.terms for branch in branches], parts, bases.growing)
+    lines = (*stated, *explain_by_splits(branches, result, size))
     plain = len(branches) == 1 and len(result.parts) == 1
     method = "master theorem" if plain and branches[0].calls[0].argument.offset == 0 else "Akra-Bazzi theorem"
     return SolvedFunction(
         method,
         lines,
         result.terms,
-        closed=closed_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
+        closed=find_closed_form_by_splits(branches[0], bases, size) if len(branches) == 1 else None,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.ratio for branch in branches for call in branch.calls),
-        gap=find_gap((term.power for branch in branches for term in branch.terms), result.exponent),
+        gap=find_exponent_gap((term.power for branch in branches for term in branch.terms), result.exponent),
     )
 
 
 def find_common_factor(shares: Iterable[fmpq]) -> fmpq | None:
     """Return the number c such that all 1/share are powers of c; None if there is none."""
-    roots = {split_power(1 / share)[0] for share in shares}
+    roots = {split_perfect_power(1 / share)[0] for share in shares}
     return roots.pop() if len(roots) == 1 else None
 
 
-def find_gap(powers: Iterable[Constant], p: Constant) -> float:
+def find_exponent_gap(powers: Iterable[Constant], p: Constant) -> float:
     """Return the smallest nonzero distance of `powers` from the exponent p."""
     gaps = [abs(float((exponent - p).enclosure().mid())) for exponent in powers]
     return min((gap for gap in gaps if gap > 1e-12), default=math.inf)
@@ -249,22 +260,24 @@ def _solve_by_roots(
     """Solve T(n) = sum a*n^w*T(n^c) + f(n): T(n)/n^s satisfies a recurrence by splits in mu = log2(n)."""
     if bases.threshold <= 1:
         raise OutOfReachError("roots of sizes above 1 never reach 1: give a base value at 2")
-    check_terms(branches, bases.threshold)
+    check_nonnegative_terms(branches, bases.threshold)
     scale, *rest = {_find_call_scale(call) for branch in branches for call in branch.calls}
     if rest:
         raise OutOfReachError("calls at roots of the size with factors that do not match")
     parts = [merge_shares((call.weight.coefficient, call.argument.root) for call in b.calls) for b in branches]
     divided = [tuple(_scale_term(term, -scale) for term in branch.terms) for branch in branches]
-    result = growth_of_maximum(divided, parts, bases.growing, 1)
+    result = find_growth_of_maximum(divided, parts, bases.growing, 1)
     return SolvedFunction(
         "change of variable to log2(n)".replace("(n)", f"({size})"),
-        (*stated, *root_lines(name, branches, result, scale, size)),
+        (*stated, *explain_by_roots(name, branches, result, scale, size)),
         leading_terms(_scale_term(term, scale) for term in result.terms),
-        closed=closed_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
+        closed=find_closed_form_by_roots(branches[0], bases, size, scale) if len(branches) == 1 else None,
         shrinking=ROOTS,
         exponent=result.exponent,
         factor=find_common_factor(call.argument.root for branch in branches for call in branch.calls),
-        gap=find_gap((term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent),
+        gap=find_exponent_gap(
+            (term.at(1) for x in branches for term in x.terms if term.power == scale), result.exponent
+        ),
     )
 
 
@@ -274,9 +287,9 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
     If the weights add up to 1, p is 0 and the growth a sum over sizes; if to less, it is f; if to more, exponential.
     """
     stride = find_stride(call for branch in branches for call in branch.calls)
-    if bases.threshold < 0 and any(term.varies for branch in branches for term in branch.terms):
+    if bases.threshold < 0 and any(term.depends_on_size for branch in branches for term in branch.terms):
         raise OutOfReachError("terms at sizes that are not positive: give a base value at a size of at least 0")
-    check_terms(branches, bases.threshold + stride)
+    check_nonnegative_terms(branches, bases.threshold + stride)
     parts = [
         tuple((weight, fmpq(1, 1 << step)) for weight, step in write_calls_in_strides(x.calls, stride))
         for x in branches
@@ -284,26 +297,26 @@ def _solve_by_steps(size: str, branches: Branches, bases: InitialValues, stated:
     growing = bases.growing
     if not growing and len(branches) == 1 and bases.values[-1][1]:
         # The stride is the greatest common divisor of the steps, so that one base value other than 0 suffices.
-        growing = (_CONSTANT,)
+        growing = (_CONSTANT_TERM,)
     inside = [tuple(term.with_powers((ZERO_CONSTANT, *term.powers)) for term in branch.terms) for branch in branches]
-    result = growth_of_maximum(inside, parts, growing)
+    result = find_growth_of_maximum(inside, parts, growing)
     if result.terms[0].power.sign() < 0:
         raise OutOfReachError("the function tends to 0 as the size grows")
     # The factors of the growth other than a power of 2^(n/g): terms in n, or in symbols alone.
     terms = tuple(term.with_powers(term.powers[1:]) for term in result.terms)
-    closed = closed_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
+    closed = find_closed_form_by_steps(branches[0], bases, size, stride) if len(branches) == 1 else None
     solved = SolvedFunction("summation", stated, terms, closed=closed, shrinking=STEPS, stride=stride)
     if result.exponent.sign() <= 0:
-        return replace(solved, steps=(*stated, *step_lines(branches, result, stride, size)))
+        return replace(solved, steps=(*stated, *explain_by_steps(branches, result, stride, size)))
     base = find_positive_root(tuple((weight, int(share.q).bit_length() - 1) for weight, share in result.parts))
     growth = _build_exponential(terms, size, stride, base)
     between = None
     if isinstance(base, s.Real):
         lower, upper = (
-            _build_exponential(terms, size, stride, replace(base, text=text)) for text in nine_digit_bracket(base.text)
+            _build_exponential(terms, size, stride, replace(base, text=text)) for text in bracket_nine_digits(base.text)
         )
         between = lower, upper
-    lines = (*stated, *step_lines(branches, result, stride, size, base))
+    lines = (*stated, *explain_by_steps(branches, result, stride, size, base))
     reason = f"it grows exponentially, as {format_expression(growth)}"
     return replace(solved, method="characteristic equation", steps=lines, beyond=reason, growth=growth, between=between)
 
@@ -312,5 +325,7 @@ def _build_exponential(terms: tuple[GrowthTerm, ...], size: str, stride: fmpq, b
     """Return base^(size/stride) times the terms."""
     exponential = b.power(base, b.rational_multiple(1 / stride, [b.name(size)], []))
     return (
-        exponential if all(term.is_constant for term in terms) else b.product([growth_tree(terms, size), exponential])
+        exponential
+        if all(term.is_constant for term in terms)
+        else b.product([build_growth_tree(terms, size), exponential])
     )

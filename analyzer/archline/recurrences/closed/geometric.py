@@ -16,25 +16,31 @@ from archline.algebra.evaluate.formulas import MAX_SIZE_BITS, exact_root
 from archline.algebra.reals import ONE_CONSTANT, ZERO_CONSTANT, Constant
 from archline.expr import build as b
 from archline.expr import tree as s
-from archline.growth.candidates import as_factor
-from archline.growth.growths import is_number
+from archline.growth.candidates import make_factor
+from archline.growth.growths import is_integer_literal
 from archline.growth.monomials import Factor
 from archline.growth.monomials import make_size_factor as size_factor
 from archline.growth.normal_form import evaluate_constant
 from archline.numbers import fmpq, fmpq_mat, fmpq_poly, fmpz
 from archline.records import record
 from archline.recurrences.asymptotic.normal_form import CallSum, InitialValues
-from archline.recurrences.asymptotic.terms import GrowthTerm, Symbols, log_ratio, power_of, split_power
-from archline.recurrences.asymptotic.text import Factors, sum_tree, symbol_factor
+from archline.recurrences.asymptotic.terms import (
+    GrowthTerm,
+    Symbols,
+    find_rational_power,
+    log_ratio,
+    split_perfect_power,
+)
+from archline.recurrences.asymptotic.text import Factors, build_sum_tree, make_symbol_factor
 from archline.recurrences.asymptotic.theorems import (
     Strides,
-    characteristic_polynomial,
+    build_characteristic_polynomial,
     factor_polynomial,
     write_calls_in_strides,
 )
 
-MAX_UNKNOWNS = 40
-FIBONACCI = fmpq_poly([-1, -1, 1])
+MAX_SEQUENCE_UNKNOWNS = 40
+FIBONACCI_POLYNOMIAL = fmpq_poly([-1, -1, 1])
 """x^2 - x - 1, the characteristic polynomial of the Fibonacci numbers."""
 
 
@@ -58,7 +64,7 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
     The coefficients are found from as many values as there are unknowns. The solution and T then satisfy one linear
     recurrence of that order, so that they agree everywhere if they agree at that number of consecutive k.
     """
-    roots = _find_roots(calls)
+    roots = _find_characteristic_roots(calls)
     if roots is None:
         return None
     multiplicities, golden = roots
@@ -66,10 +72,10 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
     for ratio in {**multiplicities, **forcing}:
         count = multiplicities.get(ratio, 0) + len(forcing.get(ratio, ()))
         basis += [(ratio, power) for power in range(count)]
-    if not basis or len(basis) > MAX_UNKNOWNS:
+    if not basis or len(basis) > MAX_SEQUENCE_UNKNOWNS:
         return None
     values = _compute_values(calls, initial, forcing, len(basis))
-    rows = [[_basis_value(element, k) for element in basis] for k in range(len(basis))]
+    rows = [[_evaluate_basis_element(element, k) for element in basis] for k in range(len(basis))]
     solution = fmpq_mat(rows).solve(fmpq_mat([[value] for value in values]))
     coefficients = [solution[at, 0] for at in range(len(basis))]
     pieces = [
@@ -77,19 +83,19 @@ def solve_sequence(calls: Strides, initial: Callable[[int], fmpq], forcing: Forc
         for coefficient, (ratio, power) in zip(coefficients, basis, strict=True)
         if coefficient and ratio is not None
     ]
-    return (*(_make_fibonacci_terms(coefficients[0], coefficients[1]) if golden else ()), *pieces)
+    return (*(_combine_fibonacci_terms(coefficients[0], coefficients[1]) if golden else ()), *pieces)
 
 
-def _find_roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
+def _find_characteristic_roots(calls: Strides) -> tuple[dict[fmpq, int], bool] | None:
     """Return the rational characteristic roots with multiplicities, and whether the golden ratio is a root."""
-    if max(step for _, step in calls) > MAX_UNKNOWNS:
+    if max(step for _, step in calls) > MAX_SEQUENCE_UNKNOWNS:
         return None
     multiplicities: dict[fmpq, int] = {}
     golden = False
-    for factor, multiplicity in factor_polynomial(characteristic_polynomial(calls)):
+    for factor, multiplicity in factor_polynomial(build_characteristic_polynomial(calls)):
         if factor.degree() == 1:
             multiplicities[fmpq(-factor[0], factor[1])] = multiplicity
-        elif fmpq_poly(factor) == FIBONACCI and multiplicity == 1:
+        elif fmpq_poly(factor) == FIBONACCI_POLYNOMIAL and multiplicity == 1:
             golden = True
         else:
             return None
@@ -114,7 +120,7 @@ def evaluate_forcing(forcing: Forcing, k: int) -> fmpq:
     return total
 
 
-def _basis_value(basis: tuple[fmpq | None, int], k: int) -> fmpq:
+def _evaluate_basis_element(basis: tuple[fmpq | None, int], k: int) -> fmpq:
     ratio, power = basis
     if ratio is None:
         return fmpq(compute_fibonacci(k + power))
@@ -127,7 +133,7 @@ def compute_fibonacci(k: int) -> int:
     return -value if k < 0 and k % 2 == 0 else value
 
 
-def _make_fibonacci_terms(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
+def _combine_fibonacci_terms(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
     """Return first*fibonacci(k) + second*fibonacci(k + 1) as terms, a multiple of one Fibonacci number if possible."""
     for shift in range(-2, 5):
         before, at = compute_fibonacci(shift - 1), compute_fibonacci(shift)
@@ -138,7 +144,7 @@ def _make_fibonacci_terms(first: fmpq, second: fmpq) -> tuple[ClosedTerm, ...]:
     return tuple(ClosedTerm(c, 0, None, shift) for c, shift in ((first, 0), (second, 1)) if c)
 
 
-Sums = list[tuple[fmpq, Factors]]
+WeightedProducts = list[tuple[fmpq, Factors]]
 _TWO = fmpq(2)
 
 
@@ -166,7 +172,7 @@ class SizeSequence:
 
     def counter(self, more: fmpq) -> s.Expr:
         """Return the expression k + `more` in terms of the size."""
-        counted = b.divide_products([self.log], [] if is_number(self.bits, 1) else [self.bits])
+        counted = b.divide_products([self.log], [] if is_integer_literal(self.bits, 1) else [self.bits])
         more -= self.shift
         return b.binary("+" if more > 0 else "-", counted, b.number(abs(more))) if more else counted
 
@@ -178,31 +184,35 @@ class SizeSequence:
                 return None
             base = root if ratio > 0 else -root
             power = b.binary("^", b.number(base), self.size)
-            return base ** -int(self.start.p), [] if base == 1 else [(as_factor(power), ONE_CONSTANT)]
+            return base ** -int(self.start.p), [] if base == 1 else [(make_factor(power), ONE_CONSTANT)]
         exponent = log_ratio(abs(ratio), self.factor)
         sign: Factors = (
-            [(as_factor(b.binary("^", b.number(-1), self.counter(self.shift))), ONE_CONSTANT)] if ratio < 0 else []
+            [(make_factor(b.binary("^", b.number(-1), self.counter(self.shift))), ONE_CONSTANT)] if ratio < 0 else []
         )
         if self.relative and exponent.is_rational and exponent.rational.q == 1:
-            return fmpq(1), [(as_factor(self.size), exponent), (as_factor(b.number(self.start)), -exponent), *sign]
+            return fmpq(1), [(make_factor(self.size), exponent), (make_factor(b.number(self.start)), -exponent), *sign]
         growing = b.binary("/", self.size, b.number(self.start)) if self.relative else self.size
-        return ratio ** -int(self.shift.p), [(as_factor(growing), exponent), *sign]
+        return ratio ** -int(self.shift.p), [(make_factor(growing), exponent), *sign]
 
-    def written(self, piece: ClosedTerm, logs: int, named: Factors) -> Sums | None:
+    def written(self, piece: ClosedTerm, logs: int, named: Factors) -> WeightedProducts | None:
         """Return a term times bits^logs and the factors `named` as products in the size; k^i is expanded."""
         if piece.ratio is None:
-            factor = (as_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), ONE_CONSTANT)
-            whole: Sums = [(piece.coefficient, [*named, factor, (as_factor(self.bits), Constant.of(logs))])]
+            factor = (make_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), ONE_CONSTANT)
+            whole: WeightedProducts = [
+                (piece.coefficient, [*named, factor, (make_factor(self.bits), Constant.of(logs))])
+            ]
             return whole if self.stride in (None, 1) else None
         power = self.power(piece.ratio)
         if power is None:
             return None
         number, factors = power
-        sums: Sums = []
+        sums: WeightedProducts = []
         for j in range(piece.power + 1):
             coefficient = piece.coefficient * number * comb(piece.power, j) * (-self.shift) ** (piece.power - j)
-            bits = (as_factor(self.bits), Constant.of(logs - j))
-            sums.append(_absorb_numbers((coefficient, [*named, *factors, (as_factor(self.log), Constant.of(j)), bits])))
+            bits = (make_factor(self.bits), Constant.of(logs - j))
+            sums.append(
+                _absorb_numbers((coefficient, [*named, *factors, (make_factor(self.log), Constant.of(j)), bits]))
+            )
         return sums
 
 
@@ -219,15 +229,17 @@ def _absorb_numbers(term: tuple[fmpq, Factors]) -> tuple[fmpq, Factors]:
     return coefficient, remaining
 
 
-def merge_products(products: Sums, *first: s.Expr) -> Sums:
+def merge_products(products: WeightedProducts, *first: s.Expr) -> WeightedProducts:
     """Add up products of equal factors; those with the highest powers of the expressions `first` come first."""
-    bases = list(map(as_factor, first))
-    return _add_products(
+    bases = list(map(make_factor, first))
+    return _sum_like_products(
         products, lambda powers: [-float(powers[x].enclosure()) if x in powers else 0.0 for x in bases]
     )
 
 
-def _add_products(products: Sums, rank: Callable[[Mapping[Factor, Constant]], Any]) -> Sums:
+def _sum_like_products(
+    products: WeightedProducts, rank: Callable[[Mapping[Factor, Constant]], Any]
+) -> WeightedProducts:
     """Add up products of equal factors, and sort them by the `rank` of their powers."""
     sums: dict[tuple[tuple[Factor, Constant], ...], fmpq] = {}
     for coefficient, factors in products:
@@ -245,16 +257,16 @@ class ClosedExpression:
     places: tuple[Fraction, ...]
 
 
-def _convert_sizes(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
+def _convert_to_fractions(sizes: Iterable[fmpq]) -> tuple[Fraction, ...]:
     return tuple(Fraction(int(size.p), int(size.q)) for size in sizes)
 
 
-Starts = Mapping[Symbols, Callable[[int], fmpq]]
+StartValues = Mapping[Symbols, Callable[[int], fmpq]]
 """The base value at k <= 0 as a sum: maps each product of symbols to its coefficient as a function of k."""
-Forcings = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
+ForcingsBySymbols = dict[Symbols, dict[int, dict[fmpq, list[fmpq]]]]
 
 
-def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
+def find_closed_form_by_splits(branch: CallSum, bases: InitialValues, size: str) -> ClosedExpression | None:
     """Return the closed form of a function on the sizes n0*b^k, if calls are at shares that are powers of 1/b."""
     if any(call.argument.offset != 0 for call in branch.calls) or any(len(term.powers) > 2 for term in branch.terms):
         return None
@@ -265,17 +277,19 @@ def closed_by_splits(branch: CallSum, bases: InitialValues, size: str) -> Closed
     solution = None if sequence is None or starts is None else _solve_by_linearity(sequence, branch.terms, starts)
     if sequence is None or solution is None:
         return None
-    expr = sum_tree(merge_products(solution, sequence.size, sequence.log))
+    expr = build_sum_tree(merge_products(solution, sequence.size, sequence.log))
     factor = str(sequence.factor) if sequence.factor.q == 1 else f"({sequence.factor})"
     powers = f"{factor}^k" if sequence.start == 1 else f"{sequence.start}*{factor}^k"
-    return ClosedExpression(expr, f"{size} = {powers}", _convert_sizes(map(sequence.at, range(6))))
+    return ClosedExpression(expr, f"{size} = {powers}", _convert_to_fractions(map(sequence.at, range(6))))
 
 
-def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Constant) -> ClosedExpression | None:
+def find_closed_form_by_roots(
+    branch: CallSum, bases: InitialValues, size: str, scale: Constant
+) -> ClosedExpression | None:
     """Return the closed form on n0^(b^k): with mu = log2(n), T(n)/n^s is a function of mu on log2(n0)*b^k."""
     if any(term.power != scale for term in branch.terms) or len(bases.values) > 1:
         return None
-    start, divisor = log_ratio(bases.threshold, _TWO), power_of(bases.threshold, scale)
+    start, divisor = log_ratio(bases.threshold, _TWO), find_rational_power(bases.threshold, scale)
     if divisor is None or not scale.is_rational or not start.is_rational:
         return None
     n = b.name(size)
@@ -289,15 +303,17 @@ def closed_by_roots(branch: CallSum, bases: InitialValues, size: str, scale: Con
     solution = _solve_by_linearity(sequence, [term.with_powers(term.powers[1:]) for term in branch.terms], starts)
     if solution is None:
         return None
-    scaled: Sums = [(coefficient, [(as_factor(n), scale), *factors]) for coefficient, factors in solution]
-    expr = sum_tree(merge_products(scaled, n, mu, sequence.log))
-    places = _convert_sizes(
+    scaled: WeightedProducts = [(coefficient, [(make_factor(n), scale), *factors]) for coefficient, factors in solution]
+    expr = build_sum_tree(merge_products(scaled, n, mu, sequence.log))
+    places = _convert_to_fractions(
         bases.threshold ** int(sequence.factor**k) for k in range(6) if sequence.factor**k <= MAX_SIZE_BITS
     )
     return ClosedExpression(expr, f"{size} = {bases.threshold}^({sequence.factor}^k)", places)
 
 
-def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fmpq) -> ClosedExpression | None:
+def find_closed_form_by_steps(
+    branch: CallSum, bases: InitialValues, size: str, stride: fmpq
+) -> ClosedExpression | None:
     """Return the closed form on integers or n0 + c*k: with n = log2(m), powers of n are powers of a logarithm."""
     start = bases.threshold
     harmonic = [term for term in branch.terms if term.exact and term.kind == ((-ONE_CONSTANT,), ())]
@@ -316,23 +332,23 @@ def closed_by_steps(branch: CallSum, bases: InitialValues, size: str, stride: fm
     if solution is None:
         return None
     for term in harmonic:
-        solution.append((term.coefficient, [(as_factor(b.call("harmonic", n)), ONE_CONSTANT)]))
+        solution.append((term.coefficient, [(make_factor(b.call("harmonic", n)), ONE_CONSTANT)]))
         if start > 0:
-            solution.append((-term.coefficient, [(as_factor(b.call("harmonic", b.number(start))), ONE_CONSTANT)]))
+            solution.append((-term.coefficient, [(make_factor(b.call("harmonic", b.number(start))), ONE_CONSTANT)]))
 
     def rank_powers(powers: Mapping[Factor, Constant]) -> tuple[bool, float]:
         has_only_size = all(base == size_factor(size) for base in powers)
         return has_only_size, -float(powers[size_factor(size)].enclosure()) if size_factor(size) in powers else 0.0
 
-    places = _convert_sizes(map(sequence.at, (0, 1, 2, 5, 12, 31)))
+    places = _convert_to_fractions(map(sequence.at, (0, 1, 2, 5, 12, 31)))
     return ClosedExpression(
-        sum_tree(_add_products(solution, rank_powers)), _describe_domain(size, start, stride), places
+        build_sum_tree(_sum_like_products(solution, rank_powers)), _describe_domain(size, start, stride), places
     )
 
 
-def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> Starts | None:
+def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor: fmpq | int = 1) -> StartValues | None:
     """Return the base values over `divisor` as functions of k; `at(k)` is a size. None if a value varies with it."""
-    if any(not term.exact or term.varies for _, terms in bases.values for term in terms):
+    if any(not term.exact or term.depends_on_size for _, terms in bases.values for term in terms):
         return None
 
     def make_initial(symbols: Symbols) -> Callable[[int], fmpq]:
@@ -347,7 +363,7 @@ def _find_start_values(bases: InitialValues, at: Callable[[int], fmpq], divisor:
 
 def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, fmpq]]) -> SizeSequence | None:
     """Return the sequence of sizes that calls reach from `start`; None unless all shares are powers of one number."""
-    bases = [split_power(1 / share) for _, share in parts]
+    bases = [split_perfect_power(1 / share) for _, share in parts]
     root, *rest = {base for base, _ in bases}
     if start <= 0 or rest:
         return None
@@ -362,14 +378,16 @@ def _find_size_sequence(size: s.Expr, start: fmpq, parts: Sequence[tuple[fmpq, f
     return SizeSequence(size, start, factor, calls, relative, bits_tree, fmpq(0), relative=True)
 
 
-def _solve_by_linearity(sequence: SizeSequence, terms: Sequence[GrowthTerm], starts: Starts) -> Sums | None:
+def _solve_by_linearity(
+    sequence: SizeSequence, terms: Sequence[GrowthTerm], starts: StartValues
+) -> WeightedProducts | None:
     """Solve the recurrence for each product of symbols and each power of `bits`, and add up the solutions."""
-    forcings: Forcings = {symbols: {0: {}} for symbols in starts}
+    forcings: ForcingsBySymbols = {symbols: {0: {}} for symbols in starts}
     if not all(_add_forcing(sequence, term, forcings) for term in terms):
         return None
-    solution: Sums = []
+    solution: WeightedProducts = []
     for symbols, by_logs in forcings.items():
-        named = [(symbol_factor(name), Constant.of(power)) for name, power in symbols]
+        named = [(make_symbol_factor(name), Constant.of(power)) for name, power in symbols]
         for logs, forcing in by_logs.items():
             initial = starts.get(symbols) if logs == 0 else None
             pieces = solve_sequence(sequence.calls, initial or (lambda _: fmpq(0)), forcing)
@@ -383,16 +401,16 @@ def _solve_by_linearity(sequence: SizeSequence, terms: Sequence[GrowthTerm], sta
     return solution
 
 
-def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: Forcings) -> bool:
+def _add_forcing(sequence: SizeSequence, term: GrowthTerm, forcings: ForcingsBySymbols) -> bool:
     """Add a term c*n^a*log^m = c*n0^a*(b^a)^k*(shift + k)^m*bits^m to the forcings; return False for other terms."""
     ratio, at_start = (
-        power_of(sequence.factor, term.power),
-        power_of(sequence.start, term.power) if term.power else fmpq(1),
+        find_rational_power(sequence.factor, term.power),
+        find_rational_power(sequence.start, term.power) if term.power else fmpq(1),
     )
     if ratio is None or at_start is None or not term.exact or not term.at(1).is_rational:
         return False
     degree = term.at(1).rational
-    if degree.q != 1 or not 0 <= degree < MAX_UNKNOWNS or (degree > 0 and sequence.relative):
+    if degree.q != 1 or not 0 <= degree < MAX_SEQUENCE_UNKNOWNS or (degree > 0 and sequence.relative):
         return False
     power = int(degree.p)
     coefficients = forcings.setdefault(term.symbols, {0: {}}).setdefault(power, {}).setdefault(ratio, [])

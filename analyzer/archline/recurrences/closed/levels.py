@@ -15,13 +15,13 @@ from archline.algebra import atoms as a
 from archline.algebra.expand import expand_logarithms, log2_of_number
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol, sum_polynomials
-from archline.algebra.prove.prover import never_negative
-from archline.numbers import fmpq, primes
+from archline.algebra.prove.prover import prove_never_negative
+from archline.numbers import factor_into_primes, fmpq
 from archline.records import record
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_calls, split_by_call
 
 
-def find_peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
+def find_peak_bound(function: SizeFunction) -> tuple[Poly, bool] | None:
     """Return an upper bound of T(x) = max(a(x), T(y), ...), and whether it is exact; None for other recursions.
 
     T is the memory that a call needs, which is free when it returns, so that levels do not add up. If a grows with all
@@ -47,9 +47,9 @@ def find_peak_form(function: SizeFunction) -> tuple[Poly, bool] | None:
 
 def _is_smaller_call(value: Poly, equation: Equation, function: SizeFunction) -> bool:
     """Test whether the value is a call of the function in which no size is larger than the caller's."""
-    call = a.single_atom(value)
+    call = a.find_single_atom(value)
     return (
-        isinstance(call, a.Applied)
+        isinstance(call, a.AppliedFunction)
         and call.function == function.name
         and all(
             equation.facts.nonnegative((Poly.symbol(name) - argument).substitute(equation.facts.rewrites))
@@ -63,7 +63,7 @@ LEVEL = "level"
 
 
 @record
-class Depth:
+class DividedSize:
     """A size that a call divides: size = `end`*`base`^k for the k that LEVEL represents."""
 
     size: str
@@ -73,7 +73,7 @@ class Depth:
     @property
     def power(self) -> Poly:
         """The size in terms of the number of levels: end*base^k."""
-        return self.end * self._growth
+        return self.end * self._power_of_base
 
     def restored(self, value: Poly) -> Poly:
         """Replace the number of levels in a value by the size."""
@@ -94,7 +94,7 @@ class Depth:
                 case Symbol(name=name) if name == LEVEL:
                     return depth**power
                 case a.Exponential(base=base, exponent=exponent) if exponent == Poly.symbol(LEVEL):
-                    ((((root, roots),), _),) = self._growth.terms.items()
+                    ((((root, roots),), _),) = self._power_of_base.terms.items()
                     whole, remainder = divmod(power, roots) if atom == root else (0, power)
                     return quotient**whole * a.exponential(base, depth.scaled(remainder))
                 case _ if LEVEL in atom.names:
@@ -105,7 +105,7 @@ class Depth:
         return rewrite_terms(value)
 
     @property
-    def _growth(self) -> Poly:
+    def _power_of_base(self) -> Poly:
         """The power base^k."""
         return a.exponential(self.base, Poly.symbol(LEVEL))
 
@@ -138,7 +138,7 @@ class LevelStep:
 
     def after(self, levels: Poly) -> dict[str, Poly]:
         """Return the values after a number of levels of the sizes that the call multiplies."""
-        return {name: Poly.symbol(name) * power(factor, levels) for name, factor in self.factors.items()}
+        return {name: Poly.symbol(name) * expand_power(factor, levels) for name, factor in self.factors.items()}
 
 
 @record
@@ -150,12 +150,12 @@ class BoundingForms:
     leaf: Equation | None = None
 
 
-def closed_form(function: SizeFunction) -> BoundingForms:
+def bound_by_levels(function: SizeFunction) -> BoundingForms:
     """Return bounds of the function, which are equal if its closed form is found."""
     leaves = [equation for equation in function.equations if not equation.recursive]
     steps = [read_level_step(function, equation) for equation in function.equations if equation.recursive]
     level_steps = [step for step in steps if step is not None]
-    depth = _find_depth(function, leaves, level_steps)
+    depth = _find_divided_size(function, leaves, level_steps)
     if len(leaves) != 1 or depth is None or len(level_steps) < len(steps):
         return _bound_peak(function, leaves)
     return _FormSearch(function, leaves[0], level_steps, depth).form()
@@ -163,7 +163,7 @@ def closed_form(function: SizeFunction) -> BoundingForms:
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
     """Return bounds of a function that is a peak (see `find_peak_form`); bounds of None for other functions."""
-    peak = find_peak_form(function)
+    peak = find_peak_bound(function)
     if peak is None:
         return BoundingForms(None, None)
     upper, exact = peak
@@ -205,7 +205,9 @@ def split_maximum(value: Poly) -> tuple[Poly, Poly | None]:
     return value, None
 
 
-def _find_depth(function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]) -> Depth | None:
+def _find_divided_size(
+    function: SizeFunction, leaves: Sequence[Equation], steps: Sequence[LevelStep]
+) -> DividedSize | None:
     """Return the size that calls divide until a base case determines it; None if there is none."""
     for leaf, step in product(leaves, steps):
         for name, factor in step.factors.items():
@@ -213,7 +215,7 @@ def _find_depth(function: SizeFunction, leaves: Sequence[Equation], steps: Seque
             if end is None or len(end.terms) != 1 or factor.p != 1 or factor.q == 1:
                 continue
             if all(other_step.factors.get(end_name) == 1 for other_step in steps for end_name in end.names):
-                return Depth(name, end, int(factor.q))
+                return DividedSize(name, end, int(factor.q))
     return None
 
 
@@ -234,7 +236,7 @@ def _find_pinned_value(equation: Equation, name: str) -> Poly | None:
 class _FormSearch:
     """Guesses closed forms in the sizes and the number of levels, and proves them."""
 
-    def __init__(self, function: SizeFunction, leaf: Equation, steps: Sequence[LevelStep], depth: Depth) -> None:
+    def __init__(self, function: SizeFunction, leaf: Equation, steps: Sequence[LevelStep], depth: DividedSize) -> None:
         self._function, self._leaf, self._depth = function, leaf, depth
         self._down = [step for step in steps if step.factors.get(depth.size) == fmpq(1, depth.base)]
         self._counted = [step for step in steps if step not in self._down]
@@ -254,9 +256,11 @@ class _FormSearch:
         plain = all(
             bound is None or self._is_bound_at_leaf(bound, side) for bound, side in zip(bounds, sides, strict=True)
         )
-        return BoundingForms(self._restore_size(lower), self._restore_size(upper), None if plain else self._leaf)
+        return BoundingForms(
+            self._restore_divided_size(lower), self._restore_divided_size(upper), None if plain else self._leaf
+        )
 
-    def _restore_size(self, value: Poly | None) -> Poly | None:
+    def _restore_divided_size(self, value: Poly | None) -> Poly | None:
         return None if value is None else self._depth.restored(value)
 
     # Guesses
@@ -302,7 +306,7 @@ class _FormSearch:
         if not added.names.isdisjoint(step.given):
             return None
         substitution = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
-        total = power(step.weight, levels) * end
+        total = expand_power(step.weight, levels) * end
         for monomial, coefficient in added.substitute({**substitution, **passed}).terms.items():
             part = _sum_geometric(Poly({monomial: coefficient}), step.weight, levels)
             if part is None:
@@ -346,7 +350,7 @@ class _FormSearch:
         maximum_ = max((powers.get(name, 0) for name in shrinking), default=0)
         for name in shrinking:
             term = term * Poly.symbol(name) ** (maximum_ - powers.get(name, 0))
-        return term * power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -maximum_
+        return term * expand_power(fmpq(self._depth.base), Poly.symbol(LEVEL)) ** -maximum_
 
     # Proofs
     def _express_in_levels(self, value: Poly, levels: Poly) -> Poly:
@@ -363,7 +367,9 @@ class _FormSearch:
     def _is_bound_at_leaf(self, guess: Poly, side: BoundSide, given: Mapping[str, Poly] | None = None) -> bool:
         """Test whether a guess is a bound in the base case too, with the sizes that a call sets (`given`)."""
         difference = guess - self._express_in_levels(self._leaf.value, ZERO)
-        return _has_sign(side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._build_facts(self._leaf, 0))
+        return _has_sign_of_bound(
+            side, difference.substitute({LEVEL: ZERO, **(given or {})}), self._build_facts(self._leaf, 0)
+        )
 
     def _is_bound_in_step(self, guess: Poly, step: LevelStep, side: BoundSide) -> bool:
         """Test whether a guess is a bound in a case, whose call at the last level is to the leaf."""
@@ -386,8 +392,8 @@ class _FormSearch:
         )
         least = added if step.least is None else self._express_in_levels(step.least, Poly.symbol(LEVEL))
         differences = [(guess - value).substitute({**ends, **known}) for value in (added, least)]
-        above = all(_has_sign(BoundSide.UPPER, difference, facts) for difference in differences)
-        below = any(_has_sign(BoundSide.LOWER, difference, facts) for difference in differences)
+        above = all(_has_sign_of_bound(BoundSide.UPPER, difference, facts) for difference in differences)
+        below = any(_has_sign_of_bound(BoundSide.LOWER, difference, facts) for difference in differences)
         return {BoundSide.EXACT: above and below, BoundSide.UPPER: above, BoundSide.LOWER: below}[side]
 
     def _build_facts(self, equation: Equation, levels: int) -> Facts:
@@ -404,23 +410,23 @@ class _FormSearch:
 _PASSED = Poly.symbol("passed")
 
 
-def _has_sign(side: BoundSide, difference: Poly, facts: Facts) -> bool:
+def _has_sign_of_bound(side: BoundSide, difference: Poly, facts: Facts) -> bool:
     """Test whether a difference is 0 (for an exact form), never negative (upper) or never positive (lower)."""
     difference = facts.simplify(difference)
     match side:
         case BoundSide.EXACT:
             return not difference
         case BoundSide.UPPER:
-            return never_negative(difference, facts)
+            return prove_never_negative(difference, facts)
         case BoundSide.LOWER:
-            return never_negative(-difference, facts)
+            return prove_never_negative(-difference, facts)
 
 
-def power(factor: fmpq, levels: Poly) -> Poly:
+def expand_power(factor: fmpq, levels: Poly) -> Poly:
     """Return factor^levels as a product of powers of primes."""
     result = ONE
     for number, sign in ((factor.p, 1), (factor.q, -1)):
-        for prime, count in primes(number):
+        for prime, count in factor_into_primes(number):
             result = result * a.exponential(prime, levels) ** (sign * count)
     return result
 
@@ -438,4 +444,4 @@ def _sum_geometric(term: Poly, weight: fmpq, levels: Poly) -> Poly | None:
             return None
     if ratio == 1:
         return rest * levels
-    return rest * (power(ratio, levels) - 1).scaled(1 / (ratio - 1))
+    return rest * (expand_power(ratio, levels) - 1).scaled(1 / (ratio - 1))

@@ -14,12 +14,12 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Poly, sum_polynomials
 from archline.algebra.prove.logarithms import (
     LogarithmOrder,
-    counts_halvings,
-    halving_ceiling,
-    halving_floor,
-    symbol_name,
+    is_halving_count,
+    make_log_symbol_name,
+    match_maximum_halvings,
+    match_minimum_halvings,
 )
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import fmpq
 
 if TYPE_CHECKING:
@@ -43,19 +43,20 @@ def build_max_halvings(size: Poly, end: Poly) -> Poly:
     return a.ceil_log2(a.ceil_div(size, end))
 
 
-def remove_halvings(value: Poly, facts: Facts) -> Poly:
+def replace_halvings_by_logs(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: max(0, ceil(log2(v + 1)) - d) replaces halvings of v with factors >= 0."""
     replacements = {
-        atom: _bound_halvings(floor.argument, floor.modulus) for atom, floor in _iterate_rising_halvings(value, facts)
+        atom: _bound_halvings_by_log(floor.argument, floor.modulus)
+        for atom, floor in _iterate_rising_halvings(value, facts)
     }
     return value.map_atoms(replacements.get) if replacements else value
 
 
-def _bound_halvings(size: Poly, end: Poly) -> Poly:
+def _bound_halvings_by_log(size: Poly, end: Poly) -> Poly:
     return a.positive_part(a.ceil_log2(size + 1) - a.ceil_log2(end))
 
 
-def replace_halvings(value: Poly, facts: Facts) -> Poly:
+def replace_halvings_by_ratio(value: Poly, facts: Facts) -> Poly:
     """Return a lower bound of a value: ceil(log2(v + 1))/(d + 1) replaces halvings of v >= k, for d = ceil(log2(k)).
 
     With x = ceil(log2(v + 1)) it is at most 1 for x <= d + 1 and at most x - d above, and grows as the number does.
@@ -90,13 +91,13 @@ def _bound_halvings_of_part(size: Poly, end: Poly, facts: Facts) -> Poly:
     for whole in map(Poly.symbol, sorted(size.names)):
         if size != whole and facts.nonnegative(whole - end) and facts.nonnegative(size.scaled(2) - whole + 1):
             return build_min_halvings(whole, end) - 1
-    return _bound_halvings(size, end)
+    return _bound_halvings_by_log(size, end)
 
 
 def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, a.Floor]]:
     """Iterate over the minimum numbers of halvings in a value whose factors are proved to be at least 0."""
     for atom in sorted(value.atoms(), key=lambda candidate: candidate.key):
-        floor = halving_floor(atom)
+        floor = match_minimum_halvings(atom)
         if floor is None:
             continue
         parts = value.coefficients(atom)
@@ -108,7 +109,7 @@ def _iterate_rising_halvings(value: Poly, facts: Facts) -> Iterator[tuple[Atom, 
 def bound_halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) -> Poly | None:
     """Bound a number of halvings at a call: a minimum one from below, a maximum one from above; None if unknown."""
     number = Poly.of_atom(atom)
-    lower_floor, upper_floor = halving_floor(atom), halving_ceiling(atom)
+    lower_floor, upper_floor = match_minimum_halvings(atom), match_maximum_halvings(atom)
     if lower_floor is not None:
         size = lower_floor.argument
         size_at_call = facts.simplify(size.substitute(sizes))
@@ -125,12 +126,12 @@ def bound_halvings_at_call(atom: Atom, sizes: Mapping[str, Poly], facts: Facts) 
 
 
 TWO = Poly.constant(2)
-MAX_HALVINGS, MAX_RESOLVED = 4, 2
+MAX_COMPARED_HALVINGS, MAX_FULLY_PROVED_HALVINGS = 4, 2
 
 
 MAX_DENOMINATOR = 32
 """The largest denominator of a fraction that approximates a logarithm."""
-SHARES = tuple(
+LOGARITHM_SHARES = tuple(
     fmpq(part, whole)
     for part, whole in (
         *((1, 16), (1, 8), (1, 4), (1, 3), (2, 5), (1, 2), (3, 5), (2, 3), (3, 4)),
@@ -154,13 +155,15 @@ def log2_upper_fraction(number: fmpq) -> fmpq:
 
 def bound_log_decrease_below(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """Return a proved lower bound of log2(whole) - log2(part), of two values above 0; None if it may be below 0."""
-    share = next((share for share in SHARES if never_negative(whole.scaled(share) - part, facts)), None)
+    share = next((share for share in LOGARITHM_SHARES if prove_never_negative(whole.scaled(share) - part, facts)), None)
     return None if share is None else log2_lower_fraction(1 / share)
 
 
 def bound_log_decrease_above(whole: Poly, part: Poly, facts: Facts) -> fmpq | None:
     """Return a proved upper bound of log2(whole) - log2(part), of two values above 0; None if there is none."""
-    share = next((share for share in reversed(SHARES) if never_negative(part - whole.scaled(share), facts)), None)
+    share = next(
+        (share for share in reversed(LOGARITHM_SHARES) if prove_never_negative(part - whole.scaled(share), facts)), None
+    )
     return None if share is None else log2_upper_fraction(1 / share)
 
 
@@ -168,7 +171,7 @@ class NotComparableError(Exception):
     """An expression cannot be written at the sizes of a call in terms of the caller's sizes."""
 
 
-def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
+def find_symbol_values_in_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mapping[str, Poly]:
     """Return the values in a call of the function's symbols: sizes, and the quotients and exponents that express them.
 
     Raises NotComparableError if the argument for a size that is declared to be a power of 2 does not have that form.
@@ -176,7 +179,7 @@ def sizes_of_call(function: SizeFunction, arguments: tuple[Poly, ...]) -> Mappin
     sizes = dict(zip(function.parameters, arguments, strict=True))
     facts = function.facts
     for power in facts.powers:
-        exponent = a.exponent_of_two(sizes[power.name])
+        exponent = a.find_exponent_of_two(sizes[power.name])
         if exponent is None:
             raise NotComparableError
         sizes[power.exponent] = exponent / power.every
@@ -201,10 +204,10 @@ class CallContext(LogarithmOrder):
         Only lower bounds have minimum numbers of halvings, and only upper bounds maximum ones; their factors are never
         negative. Raises NotComparableError if the number of halvings at the call has no proved bound.
         """
-        halvings_atoms = [atom for atom in value.atoms() if counts_halvings(atom)]
+        halvings_atoms = [atom for atom in value.atoms() if is_halving_count(atom)]
         if not halvings_atoms or not sizes:
             # Most sizes are unchanged, and so are expressions of these.
-            moved = {name: result for name, result in sizes.items() if a.symbol_of(result) != name}
+            moved = {name: result for name, result in sizes.items() if a.find_single_symbol_name(result) != name}
             return self._replace_atoms(self.facts.simplify(value.substitute(moved)))
         names = {atom: f"halvings {index}" for index, atom in enumerate(halvings_atoms)}
         numbers = {names[atom]: bound_halvings_at_call(atom, sizes, self.facts) for atom in halvings_atoms}
@@ -233,7 +236,7 @@ class CallContext(LogarithmOrder):
     def _decide_maximum(self, value: Poly) -> Poly:
         """Return max(0, value), decided if its sign is proved, by remainders too: n >= 17 implies ceil(n/2) >= 9."""
         if value not in self._signs:
-            low, high = (never_negative(difference, self.facts) for difference in (value, -value))
+            low, high = (prove_never_negative(difference, self.facts) for difference in (value, -value))
             self._signs[value] = value if low else Poly.constant(0) if high else a.positive_part(value)
         return self._signs[value]
 
@@ -241,18 +244,18 @@ class CallContext(LogarithmOrder):
     def write_logarithm(self, atom: Logarithm) -> Poly:
         """Return a symbol for the logarithm of an integer >= 1. Raises NotComparableError if it may be less than 1."""
         if isinstance(atom, a.CeilLog2):
-            return self._reference(atom)
+            return self._make_log_symbol(atom)
         argument = atom.argument
-        if symbol_name(atom) not in self.facts.bounds:
+        if make_log_symbol_name(atom) not in self.facts.bounds:
             if not self.facts.nonnegative(argument - 1):
                 raise NotComparableError
-            lower, upper = [Poly.constant(max(0, self._least(argument + 1) - 1))], [argument - 1]
-            if (maximum := self._most(argument)) is not None:
+            lower, upper = [Poly.constant(max(0, self._find_minimum_level(argument + 1) - 1))], [argument - 1]
+            if (maximum := self._find_maximum_level(argument)) is not None:
                 upper.append(Poly.constant(maximum))
             self._add_ordered(atom, lower, upper)
-        return Poly.symbol(symbol_name(atom))
+        return Poly.symbol(make_log_symbol_name(atom))
 
-    def write_logarithm_at(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
+    def write_logarithm_at_call(self, atom: Logarithm, sizes: Mapping[str, Poly]) -> Poly:
         """Return a symbol for a logarithm at a call, bounded by the caller's logarithm. Raises NotComparableError."""
         argument, logarithm = atom.argument, self.write_logarithm(atom)
         argument_at_call = self.facts.simplify(argument.substitute(sizes))
@@ -260,7 +263,7 @@ class CallContext(LogarithmOrder):
             return logarithm
         name = f"{atom.key} at {argument_at_call.key}"
         if name not in self.facts.bounds:
-            if not never_negative(argument_at_call - 1, self.facts):
+            if not prove_never_negative(argument_at_call - 1, self.facts):
                 raise NotComparableError
             low, high = (
                 fall(argument, argument_at_call, self.facts)
@@ -286,17 +289,17 @@ class CallContext(LogarithmOrder):
         return Poly.symbol(name)
 
     def _express_logarithm(self, atom: a.CeilLog2) -> Poly:
-        name = symbol_name(atom)
+        name = make_log_symbol_name(atom)
         if name in self._known:
             return self._known[name]
         if name not in self.facts.bounds:
             halved = self._find_halved_size(atom.argument)
             lower, upper = [Poly.constant(0)], []
-            for reference in (*self._references, *_iterate_powers_of_two(atom.argument)):
+            for reference in (*self._references, *_iterate_power_references(atom.argument)):
                 above, below = (
                     self._compare_halvings(atom.argument, reference)
                     if halved is None
-                    else self._compare_halved(halved, reference)
+                    else self._bound_halved_logarithm(halved, reference)
                 )
                 logarithm = self.facts.simplify(a.ceil_log2(reference))
                 if above is not None and above == below:
@@ -325,9 +328,9 @@ class CallContext(LogarithmOrder):
         # floor(y/2) + t is ceil((y - 1)/2 + t), and v - floor(y/2) + t is ceil((2*v - y)/2 + t).
         whole = inside - 1 + rest.scaled(2) if sign == ONE else rest.scaled(2) - inside
         plain = whole - whole.constant_term
-        return whole if a.symbol_of(plain) and self.facts.nonnegative(whole - 2) else None
+        return whole if a.find_single_symbol_name(plain) and self.facts.nonnegative(whole - 2) else None
 
-    def _compare_halved(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
+    def _bound_halved_logarithm(self, whole: Poly, reference: Poly) -> tuple[int | None, int | None]:
         """Return j and i, or None, with log(reference) - i <= log(whole) - 1 <= log(reference) - j, log rounded up."""
         difference = whole - reference
         if not difference.is_constant:
@@ -344,9 +347,13 @@ class CallContext(LogarithmOrder):
         facts = self.facts
         above = below = None
         smaller = True
-        for count in range(MAX_HALVINGS + 1):
+        for count in range(MAX_COMPARED_HALVINGS + 1):
             part = facts.simplify(a.ceil_div(reference, Poly.constant(1 << count)))
-            proved = never_negative if count <= MAX_RESOLVED else lambda value, facts: facts.nonnegative(value)
+            proved = (
+                prove_never_negative
+                if count <= MAX_FULLY_PROVED_HALVINGS
+                else lambda value, facts: facts.nonnegative(value)
+            )
             # A value that is above one part is above all smaller ones.
             smaller = smaller and (count == 0 or facts.nonnegative(reference - (1 << (count - 1)) - 1))
             smaller = smaller and proved(part - value, facts)
@@ -359,14 +366,14 @@ class CallContext(LogarithmOrder):
         return above, below
 
 
-def _iterate_powers_of_two(value: Poly) -> Iterator[Poly]:
+def _iterate_power_references(value: Poly) -> Iterator[Poly]:
     """Iterate over the powers of 2 in a value and their multiples by 2^MAX_HALVINGS, for references of logarithms."""
     for power in map(Poly.of_atom, value.atoms_within()):
-        if a.exponent_of_two(power) is not None:
-            yield from (power, power.scaled(1 << MAX_HALVINGS))
+        if a.find_exponent_of_two(power) is not None:
+            yield from (power, power.scaled(1 << MAX_COMPARED_HALVINGS))
 
 
-def log_references(function: SizeFunction) -> tuple[Poly, ...]:
+def find_reference_arguments(function: SizeFunction) -> tuple[Poly, ...]:
     """Return the arguments of the logarithms that bound others: sizes, and their sum if data splits it, plus constants.
 
     If calls split exponents of powers, these replace the sizes.

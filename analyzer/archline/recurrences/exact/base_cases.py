@@ -11,15 +11,20 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from archline.algebra import atoms as a
-from archline.algebra.atoms import Applied, PositivePart, positive_part
+from archline.algebra.atoms import AppliedFunction, PositivePart, positive_part
 from archline.algebra.facts import Facts
 from archline.algebra.maximise import find_direction
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, sum_polynomials
 from archline.algebra.prove import enumerate
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.algebra.prove.strong import STRONG_TACTICS
 from archline.recurrences.exact import leaves
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, remove_halvings, replace_halvings
+from archline.recurrences.exact.at_call import (
+    CallContext,
+    NotComparableError,
+    replace_halvings_by_logs,
+    replace_halvings_by_ratio,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,34 +32,34 @@ if TYPE_CHECKING:
     from archline.algebra.polynomial import Atom
     from archline.recurrences.model import Equation, SizeFunction
 
-MAX_PROOF = 20_000
+MAX_PROOF_EFFORT = 20_000
 
 
-def holds_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
+def is_bound_at_leaves(function: SizeFunction, value: Poly, upper: bool) -> bool:
     """Test whether `value`, in terms of the sizes, is proved to be an upper (or a lower) bound of every base case."""
     value = value.substitute(function.facts.rewrites)
     differences = ((case.facts, value - case.value) for case in function.equations if not case.recursive)
     sign = 1 if upper else -1
     return all(
-        never_negative(margin.scaled(sign), facts, [enumerate.by_enumeration], MAX_PROOF)
+        prove_never_negative(margin.scaled(sign), facts, [enumerate.prove_by_enumeration], MAX_PROOF_EFFORT)
         for facts, margin in differences
     )
 
 
 def clamp_lower_bound(cases: Sequence[Equation], low: Poly) -> Poly:
     """Raise a lower bound of some cases to at least 0, or to the forcing that all cases share if that is at least 1."""
-    if all(never_negative(low - 1, case.facts, STRONG_TACTICS) for case in cases):
+    if all(prove_never_negative(low - 1, case.facts, STRONG_TACTICS) for case in cases):
         return low
     forcing = _find_common_forcing(cases)
-    if all(never_negative(forcing - 1, case.facts, STRONG_TACTICS) for case in cases):
+    if all(prove_never_negative(forcing - 1, case.facts, STRONG_TACTICS) for case in cases):
         return forcing + positive_part(low - forcing)
-    return low if all(never_negative(low, case.facts, STRONG_TACTICS) for case in cases) else positive_part(low)
+    return low if all(prove_never_negative(low, case.facts, STRONG_TACTICS) for case in cases) else positive_part(low)
 
 
 def _find_common_forcing(cases: Sequence[Equation]) -> Poly:
     """Return the cost that cases add to their calls, if it is the same polynomial of the sizes in all cases; else 0."""
     first, *rest = (
-        case.facts.simplify(case.value.map_atoms(lambda atom: ZERO if isinstance(atom, Applied) else None))
+        case.facts.simplify(case.value.map_atoms(lambda atom: ZERO if isinstance(atom, AppliedFunction) else None))
         for case in cases
     )
     plain = all(isinstance(atom, Symbol) for atom in first.atoms()) and all(value == first for value in rest)
@@ -86,7 +91,7 @@ def _replace_atom(value: Poly, atom: Atom, new: Poly) -> Poly:
 
 
 MIN_DECREASE = ONE / 1024
-Call = tuple[Facts, Mapping[str, Poly]]
+CallUnderFacts = tuple[Facts, Mapping[str, Poly]]
 """The facts where a call is made, and its arguments by parameter."""
 
 
@@ -100,13 +105,13 @@ def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
         return True
     sizes = [Poly.symbol(name) for name in function.least]
     measures = dict.fromkeys((sum_polynomials(sizes), *sizes, *promised))
-    pending: list[Call] = [(equation.facts, arguments) for equation, arguments in function.own_calls]
+    pending: list[CallUnderFacts] = [(equation.facts, arguments) for equation, arguments in function.own_calls]
     while pending:
         for measure in measures:
             # Find a measure that decreases in some calls and does not increase in any.
             rest = [call for call in pending if not _decreases_in_call(measure, call)]
             if len(rest) < len(pending) and all(
-                never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in pending
+                prove_never_negative(_compute_decrease(measure, call), call[0], STRONG_TACTICS) for call in pending
             ):
                 break
         else:
@@ -115,14 +120,14 @@ def always_terminates(function: SizeFunction, promised: Iterable[Poly]) -> bool:
     return True
 
 
-def _decreases_in_call(measure: Poly, call: Call) -> bool:
+def _decreases_in_call(measure: Poly, call: CallUnderFacts) -> bool:
     """Test whether a measure is proved to decrease in a call by at least a constant, so that recursion ends."""
     decrease = _compute_decrease(measure, call)
     # Integers decrease by at least 1, but 4*p <= 3*n and n >= 1 only prove that n - p is at least n/4.
-    return any(never_negative(decrease - amount, call[0], STRONG_TACTICS) for amount in (ONE, MIN_DECREASE))
+    return any(prove_never_negative(decrease - amount, call[0], STRONG_TACTICS) for amount in (ONE, MIN_DECREASE))
 
 
-def _compute_decrease(measure: Poly, call: Call) -> Poly:
+def _compute_decrease(measure: Poly, call: CallUnderFacts) -> Poly:
     facts, arguments = call
     return (measure - measure.substitute(arguments)).substitute(facts.rewrites)
 
@@ -135,7 +140,7 @@ def remove_caps(value: Poly, facts: Facts, upper: bool) -> Poly:
     """Return an upper (or a lower) bound of `value` without maxima max(0, v - c) of sizes and logarithms v."""
     value = remove_divisors(value, facts, upper)
     value = transform_inside_clamp(value, lambda term: leaves.remove_leaf_counts(term, upper))
-    value = value if upper else transform_inside_clamp(value, lambda term: remove_halvings(term, facts))
+    value = value if upper else transform_inside_clamp(value, lambda term: replace_halvings_by_logs(term, facts))
     value = value if upper else remove_clamp(value)
     for atom in sorted(value.atoms(), key=lambda atom_: atom_.key):
         if not isinstance(atom, a.PositivePart):
@@ -159,7 +164,7 @@ def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     for atom in dict.fromkeys(value.atoms_within()):
         if not isinstance(atom, a.CommonDivisor) or not facts.positive(atom.right):
             continue
-        free = value.with_atom(atom, Poly.symbol(DIVISOR_NAME))
+        free = value.replace_atom(atom, Poly.symbol(DIVISOR_NAME))
         inside = facts.with_symbol(DIVISOR_NAME, (ONE,), (atom.right,))
         sense = find_direction(free, DIVISOR_NAME, atom.right + 1, inside)
         if sense is not None:
@@ -167,11 +172,12 @@ def remove_divisors(value: Poly, facts: Facts, upper: bool) -> Poly:
     return value
 
 
-def growth_lower_bound(low: Poly, facts: Facts) -> Poly:
+def relax_lower_bound(low: Poly, facts: Facts) -> Poly:
     """Relax a lower bound: simpler terms replace numbers of leaves, logarithms of sizes replace numbers of halvings."""
     plain = transform_inside_clamp(low, lambda term: leaves.remove_leaf_counts(term, upper=False))
     return transform_inside_clamp(
-        plain, lambda term: remove_halvings(replace_halvings(_resolve_maxima(term, facts), facts), facts)
+        plain,
+        lambda term: replace_halvings_by_logs(replace_halvings_by_ratio(_resolve_maxima(term, facts), facts), facts),
     )
 
 

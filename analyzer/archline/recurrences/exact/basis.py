@@ -7,7 +7,7 @@ from itertools import combinations_with_replacement
 from itertools import product as pairs
 
 from archline.algebra import atoms as a
-from archline.algebra.bounds import Power
+from archline.algebra.bounds import PowerOfTwoSize
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.polynomial import ONE, Monomial, Poly, Symbol, product, sum_polynomials, to_rational
 from archline.algebra.prove.logarithms import Logarithm
@@ -17,9 +17,9 @@ from archline.records import record
 from archline.recurrences.exact.at_call import (
     CallContext,
     NotComparableError,
+    find_symbol_values_in_call,
     log2_lower_fraction,
     log2_upper_fraction,
-    sizes_of_call,
 )
 from archline.recurrences.model import SizeFunction, find_calls
 
@@ -46,7 +46,7 @@ class ProofTerm:
 
     def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
         """Return the product at the sizes of a call, in symbols of the caller. Raises NotComparableError."""
-        logs = product(caller.write_logarithm_at(log, sizes) for log in self.logs)
+        logs = product(caller.write_logarithm_at_call(log, sizes) for log in self.logs)
         return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
 
     def number(self, point: Point, most: bool) -> fmpq:
@@ -61,10 +61,10 @@ class ProofTerm:
         return value
 
 
-MAX_ELEMENTS = 40
-MAX_COUNT = 64
-MAX_SIZES = 3
-MAX_POWER = 3
+MAX_BASIS_TERMS = 40
+MAX_CALL_COUNT = 64
+MAX_MULTIPLIED_SIZES = 3
+MAX_LOGARITHM_POWER = 3
 """The largest power of a logarithm in a basis."""
 
 
@@ -91,16 +91,16 @@ class BasisTerm:
     @property
     def degree(self) -> int:
         """The degree of the term in the sizes; logarithms count as 0, each power of a number as 2."""
-        return max(map(_monomial_degree, self.value.terms), default=0)
+        return max(map(_compute_monomial_degree, self.value.terms), default=0)
 
     @property
     def proved(self) -> ProofTerm:
         """The product that stands for the term in proofs: `inner` if there is one, else the term itself."""
         return ProofTerm(self.value) if self.inner is None else self.inner
 
-    def at_call(self, function: SizeFunction, call: a.Applied, caller: CallContext) -> Poly:
+    def at_call(self, function: SizeFunction, call: a.AppliedFunction, caller: CallContext) -> Poly:
         """Return the term at the sizes of a call. Raises NotComparableError."""
-        sizes = sizes_of_call(function, call.arguments)
+        sizes = find_symbol_values_in_call(function, call.arguments)
         if self.inner is not None:
             return self.inner.at_call(caller, sizes)
         if self.smooth is None:
@@ -125,47 +125,52 @@ def iterate_basis_sets(
 ) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of basis terms to try; `inner` are the forcings of recursive cases, `outer` of base cases."""
     inner_monomials = sorted(_collect_monomials(function, inner), key=monomial_sort_key)
-    monomials = sorted(_collect_monomials(function, [*inner, *outer, _all_sizes(function)]), key=monomial_sort_key)
-    plain, inner_terms = list(map(_make_term, monomials)), list(map(_make_term, inner_monomials))
+    monomials = sorted(_collect_monomials(function, [*inner, *outer, _multiply_sizes(function)]), key=monomial_sort_key)
+    plain, inner_terms = list(map(_make_monomial_term, monomials)), list(map(_make_monomial_term, inner_monomials))
     names = function.sizes
-    logs = list(_iterate_logarithms(function))
+    logs = list(_iterate_logarithm_terms(function))
     multiplied = [BasisTerm(value) for value in build_preserved_products(function)]
     if multiplied:
-        yield make_basis([*inner_terms, *multiplied])
+        yield select_distinct_terms([*inner_terms, *multiplied])
     if len(inner_monomials) < len(monomials):
-        yield make_basis(inner_terms)
-        yield make_basis([*inner_terms, *logs])
-    richer = [*plain, *map(_linearithmic_term, names), *logs]
+        yield select_distinct_terms(inner_terms)
+        yield select_distinct_terms([*inner_terms, *logs])
+    richer = [*plain, *map(_build_linearithmic_term, names), *logs]
     powers = [
-        BasisTerm(value) for value in _build_powers(function, max(sum(power for _, power in m) for m in monomials))
+        BasisTerm(value)
+        for value in _build_call_count_powers(function, max(sum(power for _, power in m) for m in monomials))
     ]
-    yield make_basis(plain)
-    shared = [BasisTerm(value) for value in shared_size_terms(function)]
+    yield select_distinct_terms(plain)
+    shared = [BasisTerm(value) for value in iterate_shared_size_terms(function)]
     if shared:
-        yield make_basis([*inner_terms, *shared])
-    yield make_basis([*plain, *logs] if len(names) > 1 else richer)
+        yield select_distinct_terms([*inner_terms, *shared])
+    yield select_distinct_terms([*plain, *logs] if len(names) > 1 else richer)
     if len(names) > 1:
         return
     if powers:
-        yield make_basis([*plain, *logs, *powers])
-    yield make_basis([*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])])
-    yield make_basis([*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)])
-    exponentials = [BasisTerm(value) for value in _iterate_exponentials(function)]
+        yield select_distinct_terms([*plain, *logs, *powers])
+    yield select_distinct_terms(
+        [*plain, *logs, *(BasisTerm(x.value * y.value) for i, x in enumerate(logs) for y in logs[i:])]
+    )
+    yield select_distinct_terms(
+        [*richer, *(BasisTerm(x.value * y.value) for x in plain for y in logs if x.value != ONE)]
+    )
+    exponentials = [BasisTerm(value) for value in _iterate_call_count_exponentials(function)]
     if exponentials:
-        yield make_basis([*plain, *exponentials])
+        yield select_distinct_terms([*plain, *exponentials])
     if names:
         # Where a size shrinks by a constant, as in T(n) = T(n - 1) + n, the forcing is added up to n times.
-        yield make_basis([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
+        yield select_distinct_terms([*plain, *(BasisTerm(x.value * Poly.symbol(names[0])) for x in plain)])
 
 
 def iterate_logarithm_sets(function: SizeFunction) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of powers of logarithms, for recursions of one call each, which halves a size."""
     terms = layer = [BasisTerm(ONE)]
-    logs = list(signed_logarithms(function))
-    for _ in range(MAX_POWER if logs else 0):
-        layer = [multiply(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
+    logs = list(iterate_signed_logarithms(function))
+    for _ in range(MAX_LOGARITHM_POWER if logs else 0):
+        layer = [multiply_terms(x, y) for x in layer for y in logs if x.sign in (0, y.sign)]
         terms = [*terms, *layer]
-        yield make_basis(terms)
+        yield select_distinct_terms(terms)
 
 
 def iterate_signed_sets(
@@ -176,35 +181,46 @@ def iterate_signed_sets(
     `inner` are the forcings of recursive cases, `outer` those of base cases.
     """
     inner_terms, all_terms = (
-        list(map(_make_term, sorted(_collect_monomials(function, forcing), key=monomial_sort_key)))
-        for forcing in (inner, [*inner, *outer, _all_sizes(function)])
+        list(map(_make_monomial_term, sorted(_collect_monomials(function, forcing), key=monomial_sort_key)))
+        for forcing in (inner, [*inner, *outer, _multiply_sizes(function)])
     )
-    logs = list(signed_logarithms(function))
+    logs = list(iterate_signed_logarithms(function))
     linear_terms = [term for term in inner_terms if term.degree <= 1]
     sizes = [BasisTerm(Poly.symbol(name)) for name in function.sizes]
     if function.shared_exponents:
         # log2(log2(n)) changes values so little that a set that lacks it may seem good enough.
-        yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in linear_terms for y in logs if x.degree)])
-    yield make_basis(inner_terms)
-    yield make_basis([*inner_terms, *logs])
+        yield select_distinct_terms(
+            [*linear_terms, *logs, *(multiply_terms(x, y) for x in linear_terms for y in logs if x.degree)]
+        )
+    yield select_distinct_terms(inner_terms)
+    yield select_distinct_terms([*inner_terms, *logs])
     # Most searches end before there are products of logarithms.
-    squares = [multiply(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
-    yield make_basis([*linear_terms, *logs, *squares])
-    yield make_basis([*linear_terms, *logs, *(multiply(x, y) for x in inner_terms for y in logs if x.degree)])
-    yield make_basis(all_terms)
+    squares = [multiply_terms(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    yield select_distinct_terms([*linear_terms, *logs, *squares])
+    yield select_distinct_terms(
+        [*linear_terms, *logs, *(multiply_terms(x, y) for x in inner_terms for y in logs if x.degree)]
+    )
+    yield select_distinct_terms(all_terms)
     # For a path of n calls, each of which adds the forcing.
-    yield make_basis([*all_terms, *(multiply(x, size) for x in inner_terms for size in sizes)])
+    yield select_distinct_terms([*all_terms, *(multiply_terms(x, size) for x in inner_terms for size in sizes)])
     # For n leaves.
-    yield make_basis([*all_terms, *(multiply(x, size) for x in all_terms for size in sizes if x not in inner_terms)])
-    yield make_basis([*all_terms, *logs])
-    cubes = [multiply(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
-    yield make_basis([*linear_terms, *logs, *squares, *cubes])
-    yield make_basis(
-        [*linear_terms, *logs, *squares, *(multiply(x, y) for x in inner_terms for y in (*logs, *squares) if x.degree)]
+    yield select_distinct_terms(
+        [*all_terms, *(multiply_terms(x, size) for x in all_terms for size in sizes if x not in inner_terms)]
+    )
+    yield select_distinct_terms([*all_terms, *logs])
+    cubes = [multiply_terms(x, y) for x, y in pairs(logs, squares) if x.sign == y.sign]
+    yield select_distinct_terms([*linear_terms, *logs, *squares, *cubes])
+    yield select_distinct_terms(
+        [
+            *linear_terms,
+            *logs,
+            *squares,
+            *(multiply_terms(x, y) for x in inner_terms for y in (*logs, *squares) if x.degree),
+        ]
     )
 
 
-def signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
+def iterate_signed_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Iterate over logarithms of the sizes, and of their sum if data splits them, with the signs of their coefficients.
 
     In an upper bound ceil(log2(v)) has a positive coefficient, as it falls by at least 1 from v to ceil(v/2), and so
@@ -222,27 +238,27 @@ def has_data_dependent_values(function: SizeFunction) -> bool:
     return any(equation.data for equation in function.equations)
 
 
-def _make_term(monomial: Monomial) -> BasisTerm:
+def _make_monomial_term(monomial: Monomial) -> BasisTerm:
     return BasisTerm(Poly({monomial: fmpq(1)}))
 
 
-def multiply(left: BasisTerm, right: BasisTerm) -> BasisTerm:
+def multiply_terms(left: BasisTerm, right: BasisTerm) -> BasisTerm:
     """Multiply two basis terms and their proof terms; the sign is that of `left`, or of `right` where that is 0."""
     inner = None if left.inner is right.inner is None else left.proved * right.proved
     return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=inner)
 
 
-def _all_sizes(function: SizeFunction) -> Poly:
+def _multiply_sizes(function: SizeFunction) -> Poly:
     """Return the product of all sizes if there are two or three, else 1: splitting each size multiplies the leaves."""
-    return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_SIZES else ONE
+    return product(map(Poly.symbol, function.sizes)) if 2 <= len(function.sizes) <= MAX_MULTIPLIED_SIZES else ONE
 
 
-def make_basis(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
+def select_distinct_terms(elements: list[BasisTerm]) -> tuple[BasisTerm, ...]:
     """Select at most MAX_ELEMENTS terms, the first ones of distinct values."""
     terms: dict[Poly, BasisTerm] = {}
     for element in elements:
         terms.setdefault(element.value, element)
-    return tuple(terms.values())[:MAX_ELEMENTS]
+    return tuple(terms.values())[:MAX_BASIS_TERMS]
 
 
 def monomial_sort_key(monomial: Monomial) -> tuple[int, str]:
@@ -254,7 +270,7 @@ def _collect_monomials(function: SizeFunction, forcing: Iterable[Poly]) -> set[M
     """Collect the products of sizes in the forcing terms with all their divisors, the sizes and the powers of 2."""
     monomials: set[Monomial] = {()}
     for value in forcing:
-        for monomial in reduce_to_sizes(value, function).terms:
+        for monomial in replace_atoms_by_sizes(value, function).terms:
             monomials |= set(iterate_divisors(monomial))
     steps = [next(iter(a.exponential(2, Poly.symbol(power.exponent)).atoms())) for power in function.facts.powers]
     return monomials | {((atom, 1),) for atom in (*map(Symbol, function.sizes), *steps)}
@@ -271,7 +287,7 @@ def iterate_divisors(monomial: Monomial) -> Iterator[Monomial]:
             yield ((atom, exponent), *divisor) if exponent else divisor
 
 
-def reduce_to_sizes(value: Poly, function: SizeFunction) -> Poly:
+def replace_atoms_by_sizes(value: Poly, function: SizeFunction) -> Poly:
     """Replace each call, logarithm and quotient by 1, and each floor and maximum by its argument plus 1.
 
     Only the monomials of the result are meaningful: the products of sizes in `value`.
@@ -279,12 +295,12 @@ def reduce_to_sizes(value: Poly, function: SizeFunction) -> Poly:
 
     def replace_atom(atom: object) -> Poly | None:
         match atom:
-            case a.Applied() | a.CeilLog2() | a.RealFunction() | a.Quotient():
+            case a.AppliedFunction() | a.CeilLog2() | a.RealFunction() | a.Quotient():
                 return ONE
             case a.Floor():
-                return reduce_to_sizes(atom.argument, function) + 1
+                return replace_atoms_by_sizes(atom.argument, function) + 1
             case a.PositivePart():
-                return reduce_to_sizes(make_coefficients_positive(atom.argument), function) + 1
+                return replace_atoms_by_sizes(make_coefficients_positive(atom.argument), function) + 1
             case Symbol() if atom.name not in function.parameters and atom.name not in function.facts.quotients:
                 return ONE
             case _:
@@ -298,11 +314,11 @@ def make_coefficients_positive(value: Poly) -> Poly:
     return Poly({monomial: abs(coefficient) for monomial, coefficient in value.terms.items()})
 
 
-def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
+def _iterate_logarithm_terms(function: SizeFunction) -> Iterator[BasisTerm]:
     """Iterate over logarithms of the sizes: of n, n + 1, n + 2 for one size, of n + 1 for several that data splits."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     if len(sizes) > 1 and not has_data_dependent_values(function):
-        yield from signed_logarithms(function)
+        yield from iterate_signed_logarithms(function)
         return
     yield from (BasisTerm(Poly.symbol(power.exponent)) for power in function.facts.powers)
     if len(sizes) == 1:
@@ -311,19 +327,19 @@ def _iterate_logarithms(function: SizeFunction) -> Iterator[BasisTerm]:
         yield from (BasisTerm(a.ceil_log2(size + 1)) for size in (*sizes, sum_polynomials(sizes)))
 
 
-def _linearithmic_term(name: str) -> BasisTerm:
+def _build_linearithmic_term(name: str) -> BasisTerm:
     size = Poly.symbol(name)
     level = a.ceil_log2(size)
     return BasisTerm(size * level - a.exponential(2, level), name)
 
 
-def _build_powers(function: SizeFunction, degree: int) -> list[Poly]:
+def _build_call_count_powers(function: SizeFunction, degree: int) -> list[Poly]:
     """Build the powers p(n) with p(n) = c*p(n/2), for cases that make c calls of half the size.
 
     These are c^k for n = 2^k, else v^i*(c/2^i)^log2(n) where v is n - 1, n or n + 1: ceil(n/2) - 1 <= (n - 1)/2 and
     floor(n/2) + 1 >= (n + 1)/2, so that rounding is safe.
     """
-    counts = sorted(_find_call_counts(function))
+    counts = sorted(_find_constant_call_counts(function))
     powers = [a.exponential(count, Poly.symbol(power.exponent)) for power in function.facts.powers for count in counts]
     if len(function.sizes) == 1:
         size = Poly.symbol(function.sizes[0])
@@ -332,36 +348,36 @@ def _build_powers(function: SizeFunction, degree: int) -> list[Poly]:
                 level = a.ceil_log2(size + offset)
                 for i in range(degree + 1):
                     shifts = (offset - 1, offset) if i else (0,)
-                    powers.extend((size + shift) ** i * ratio_power(count, i, level) for shift in shifts)
+                    powers.extend((size + shift) ** i * build_ratio_power(count, i, level) for shift in shifts)
     return powers
 
 
-def ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
+def build_ratio_power(count: int, exponent: int, logarithm: Poly) -> Poly:
     """Return (count/2^exponent)^logarithm."""
     return a.exponential(count, logarithm) * a.exponential(2, logarithm) ** -exponent
 
 
-def _iterate_exponentials(function: SizeFunction) -> Iterator[Poly]:
+def _iterate_call_count_exponentials(function: SizeFunction) -> Iterator[Poly]:
     """Iterate over the powers c^n for cases of c calls, if all calls reduce the single size n by constants."""
     sizes = [Poly.symbol(name) for name in function.sizes]
     arguments = [call.arguments for equation in function.equations for call in find_calls(equation.value)]
     if len(sizes) == len(function.parameters) == 1 and all((values[0] - sizes[0]).is_constant for values in arguments):
-        yield from (a.exponential(count, sizes[0]) for count in sorted(_find_call_counts(function)))
+        yield from (a.exponential(count, sizes[0]) for count in sorted(_find_constant_call_counts(function)))
 
 
-def _find_call_counts(function: SizeFunction) -> set[int]:
+def _find_constant_call_counts(function: SizeFunction) -> set[int]:
     """Find the numbers of calls, from 2 to MAX_COUNT, of the cases in which it does not depend on the sizes."""
     counts: set[int] = set()
     for equation in function.equations:
         terms = equation.value.terms.items()
-        coefficients = [c for m, c in terms if len(m) == 1 and isinstance(m[0][0], a.Applied)]
+        coefficients = [c for m, c in terms if len(m) == 1 and isinstance(m[0][0], a.AppliedFunction)]
         count = sum(coefficients, fmpq(0))
-        if count.q == 1 and 2 <= count <= MAX_COUNT:
+        if count.q == 1 and 2 <= count <= MAX_CALL_COUNT:
             counts.add(int(count.p))
     return counts
 
 
-def _monomial_degree(monomial: Monomial) -> int:
+def _compute_monomial_degree(monomial: Monomial) -> int:
     return sum(
         power if isinstance(atom, Symbol) else 2 * abs(power) if isinstance(atom, a.Exponential) else 0
         for atom, power in monomial
@@ -370,11 +386,13 @@ def _monomial_degree(monomial: Monomial) -> int:
 
 def build_preserved_products(function: SizeFunction) -> tuple[Poly, ...]:
     """Build the products of a power of 2 that all calls preserve and a size whose value in calls no data decides."""
-    powers = [_express_power(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)]
+    powers = [
+        _write_as_power_of_two(power) for power in function.facts.powers if _is_preserved_by_calls(function, power)
+    ]
     return tuple(size * power for power in powers for size in _data_independent_sizes(function))
 
 
-def shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
+def iterate_shared_size_terms(function: SizeFunction) -> Iterator[Poly]:
     """Iterate over log2(d), r/d and r*log2(d)/d for each power of 2 d that calls halve and each size r that they share.
 
     r/d doubles from level to level and is at most r, so that it bounds what a level adds while r is more than d.
@@ -399,7 +417,7 @@ def iterate_path_cost_sets(function: SizeFunction) -> Iterator[tuple[Poly, ...]]
     if len(function.facts.powers) != 1 or not function.sizes:
         return
     (power,) = function.facts.powers
-    size = _express_power(power)
+    size = _write_as_power_of_two(power)
     if not _is_preserved_by_calls(function, power):
         yield ONE, Poly.symbol(power.exponent), size
     elif independent := _data_independent_sizes(function):
@@ -408,13 +426,13 @@ def iterate_path_cost_sets(function: SizeFunction) -> Iterator[tuple[Poly, ...]]
         yield ONE, size, *dependent, *logs, *(log * size for log in logs)
 
 
-def _express_power(power: Power) -> Poly:
+def _write_as_power_of_two(power: PowerOfTwoSize) -> Poly:
     return a.exponential(2, Poly.symbol(power.exponent))
 
 
-def _is_preserved_by_calls(function: SizeFunction, power: Power) -> bool:
+def _is_preserved_by_calls(function: SizeFunction, power: PowerOfTwoSize) -> bool:
     """Test whether every recursive call has the same power of 2 as its caller."""
-    size = function.facts.rewritten(power.name)
+    size = function.facts.rewrite_symbol(power.name)
     return all(arguments[power.name] == size for _, arguments in function.own_calls)
 
 

@@ -10,24 +10,24 @@ from archline.algebra import atoms as a
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, sum_polynomials, to_rational
-from archline.algebra.prove.enumerate import by_enumeration
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.enumerate import prove_by_enumeration
+from archline.algebra.prove.prover import prove_never_negative
 from archline.expr.intervals import EvaluationError, Point
 from archline.numbers import fmpq
 from archline.records import record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
 from archline.recurrences.exact import samples
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references
-from archline.recurrences.exact.basis import BasisTerm, make_basis, multiply, signed_logarithms
+from archline.recurrences.exact.at_call import CallContext, NotComparableError, find_reference_arguments
+from archline.recurrences.exact.basis import BasisTerm, iterate_signed_logarithms, multiply_terms, select_distinct_terms
 from archline.recurrences.exact.halved_sizes import log_product_terms, master_terms
 from archline.recurrences.exact.transitions import (
-    Foreign,
-    Region,
+    CallRegion,
+    ForeignBounds,
     Transition,
     add_call_facts,
     build_steps,
-    call_regions,
-    reached_transitions,
+    find_call_regions,
+    restrict_to_regions,
 )
 from archline.recurrences.model import Equation, Relation, SizeFunction, find_calls, split_by_call
 
@@ -35,12 +35,12 @@ MIN_INDUCTION_EXPONENT = 16
 """The exponent at which the induction begins; smaller ones are base cases."""
 HINGE_OFFSETS = MIN_INDUCTION_EXPONENT // 4, MIN_INDUCTION_EXPONENT // 2
 
-Steps = Callable[[Equation], Sequence[Transition]]
+StepBuilder = Callable[[Equation], Sequence[Transition]]
 ValueOfExponent = Callable[[int], Fraction | None]
 
 
 def unroll_small_exponents(
-    equation: Equation, function: SizeFunction, foreign: Foreign, steps: Steps, value: ValueOfExponent
+    equation: Equation, function: SizeFunction, foreign: ForeignBounds, steps: StepBuilder, value: ValueOfExponent
 ) -> list[Transition]:
     """Return the steps of an equation, with one base case for each exponent below MIN_INDUCTION_EXPONENT.
 
@@ -50,7 +50,7 @@ def unroll_small_exponents(
     the induction, with the value of the recurrence. `value` evaluates the function where the exponent is a number; if
     it returns None (unknown), the steps are those of the whole equation.
     """
-    exponent = _find_shared_exponent(equation, function, foreign)
+    exponent = _find_split_exponent(equation, function, foreign)
     low = None if exponent is None else equation.facts.bounds[exponent].least
     if exponent is None or low is None or low >= MIN_INDUCTION_EXPONENT:
         return list(steps(equation))
@@ -66,7 +66,7 @@ def unroll_small_exponents(
     return [*transitions, *(replace(step, equation=equation) for step in steps(above))]
 
 
-def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: Foreign) -> str | None:
+def _find_split_exponent(equation: Equation, function: SizeFunction, foreign: ForeignBounds) -> str | None:
     """Find the single exponent that calls split, if their number is constant and other functions are called too."""
     if len(function.shared_exponents) != 1 or len(function.parameters) != 1 or not equation.recursive:
         return None
@@ -79,7 +79,7 @@ def _find_shared_exponent(equation: Equation, function: SizeFunction, foreign: F
     return function.shared_exponents[0] if calls_foreign else None
 
 
-def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
+def iterate_hinge_sets(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of terms with max(0, k - c), for functions of a single exponent k that calls split.
 
     It is 0 at small k; if k >= 2*c, both parts of k are at least c, and their terms add up to c less than that of k.
@@ -92,19 +92,21 @@ def hinge_bases(function: SizeFunction, steps: Sequence[Transition]) -> Iterator
     if any(step.facts.bounds[exponent].least != MIN_INDUCTION_EXPONENT for step in inductive):
         return
     size = BasisTerm(Poly.symbol(exponent))
-    logs = list(signed_logarithms(function))
+    logs = list(iterate_signed_logarithms(function))
     bends = [BasisTerm(a.positive_part(size.value - bend)) for bend in HINGE_OFFSETS]
-    yield make_basis([BasisTerm(Poly.constant(1)), *logs, *(multiply(size, log) for log in logs if log.sign), *bends])
+    yield select_distinct_terms(
+        [BasisTerm(Poly.constant(1)), *logs, *(multiply_terms(size, log) for log in logs if log.sign), *bends]
+    )
 
 
 POINTS_PER_CASE = 16
 LARGE_POINTS_PER_CASE = 4
-MAX_STEPS, MAX_FAR_STEPS, MAX_BITS = 1_500, 20_000, 400
+MAX_EVALUATION_STEPS, MAX_FAR_EVALUATION_STEPS, MAX_VALUE_BITS = 1_500, 20_000, 400
 FAR_EXPONENTS = 12, 48
 """The sizes of far points and of more distant ones, as exponents of 2."""
 SHARED_FAR_EXPONENTS = 48, 1_536
 """The same where calls split the exponent of a size: log2(log2(n)) is visible only at such sizes."""
-VERY_FAR_EXPONENT = 400
+BOUND_COMPARISON_EXPONENT = 400
 STEADY_RATIO = Fraction(3, 2)
 SIMILAR_FACTOR_RATIO = Fraction(5, 4)
 ACCEPTED_FACTOR = Fraction(32)
@@ -116,7 +118,7 @@ MIN_FLOAT_RATIO = 1 - 1e-9
 LEAF_FACTOR_ALLOWANCE = Fraction(3, 2)
 """The ratio by which the factor of a bound may be larger at leaves of fixed size, as their exact cost is shown."""
 
-MAX_PROOF = 20_000
+MAX_PROOF_EFFORT = 20_000
 
 ValueAtPoint = tuple[Point, Fraction]
 """A point and the value of the function there."""
@@ -134,7 +136,7 @@ class StepWriter:
     def __init__(self, function: SizeFunction, tangents: bool = False, places: PointTable | None = None) -> None:
         self._function, self._tangents = function, tangents
         self.places = PointTable() if places is None else places
-        self._references = log_references(function)
+        self._references = find_reference_arguments(function)
         self._callers: dict[Transition, CallContext] = {}
         self._gains: dict[tuple[Transition, BasisTerm], Poly | None] = {}
         self._forcing: dict[Transition, Poly] = {}
@@ -188,10 +190,12 @@ class StepWriter:
     def proves(self, step: Transition, margin: Poly) -> bool:
         """Test whether an expression in the step's symbols is proved to be at least 0."""
         caller = self._find_context(step)
-        if never_negative(margin, caller.facts, [by_enumeration], MAX_PROOF):
+        if prove_never_negative(margin, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT):
             return True
         ordered = caller.ordered(margin)
-        return ordered != margin and never_negative(ordered, caller.facts, [by_enumeration], MAX_PROOF)
+        return ordered != margin and prove_never_negative(
+            ordered, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT
+        )
 
     def _find_context(self, step: Transition) -> CallContext:
         if step not in self._callers:
@@ -243,7 +247,7 @@ class InductionProblem:
         self,
         function: SizeFunction,
         upper: bool,
-        foreign: Foreign,
+        foreign: ForeignBounds,
         values: ValueTable | None,
         everywhere: bool = False,
         target: Fraction = ACCEPTED_FACTOR,
@@ -255,7 +259,9 @@ class InductionProblem:
         inside: dict[Equation, Point] = {}
         for equation, point in samples.sample_points(function, LARGE_POINTS_PER_CASE, 1):
             inside.setdefault(equation, point)
-        sizes = {equation: self._make_size_estimator(equation, inside.get(equation)) for equation in function.equations}
+        sizes = {
+            equation: self._make_magnitude_ranker(equation, inside.get(equation)) for equation in function.equations
+        }
         steps = [
             step
             for equation, size in sizes.items()
@@ -268,24 +274,24 @@ class InductionProblem:
             )
         ]
         steps = [add_call_facts(step, function) for step in steps]
-        self.regions = call_regions(function, steps)
+        self.regions = find_call_regions(function, steps)
         if everywhere:
-            self.regions = (Region({}),)
-        self.steps = [transition for step in steps for transition in reached_transitions(step, self.regions)]
+            self.regions = (CallRegion({}),)
+        self.steps = [transition for step in steps for transition in restrict_to_regions(step, self.regions)]
         # Proofs with logarithms in the costs of other functions need tangents; without values, simple terms are tried.
         self.writer = StepWriter(function, upper and values is not None, places)
         self.weighed: list[ValueAtPoint] = []
         self.near: list[tuple[ValueAtPoint, Fraction]] = []
         """The near points at which bounds are measured, each with the factor allowed there relative to other points."""
-        self._sample()
+        self._evaluate_samples()
 
-    def _make_size_estimator(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
+    def _make_magnitude_ranker(self, equation: Equation, point: Point | None) -> Callable[[Poly], tuple[Fraction, str]]:
         """Return a function that ranks values by magnitude at a large point; a call counts as the sum of its sizes."""
 
         def estimate_size(value: Poly) -> tuple[Fraction, str]:
             if point is None:
                 return Fraction(0), value.key
-            full_point = samples.with_least_data(equation.data, equation.facts, point)
+            full_point = samples.add_minimum_data(equation.data, equation.facts, point)
             try:
                 return evaluate(value, full_point, lambda _, arguments: sum(arguments, fmpq(0))), value.key
             except EvaluationError:
@@ -304,19 +310,19 @@ class InductionProblem:
             term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
         )
 
-    def _sample(self) -> None:
-        shares = {equation: self._find_allowance(equation) for equation in self.function.equations}
+    def _evaluate_samples(self) -> None:
+        shares = {equation: self._allowed_factor(equation) for equation in self.function.equations}
         for equation, point in samples.sample_points(self.function, POINTS_PER_CASE):
             value = self._evaluate_function(point)
             if value is None or not (equation.recursive or any(region.holds(point) for region in self.regions)):
                 continue
             self.weighed.append((point, value))
             self.near.append(((point, value), shares[equation]))
-        for place in samples.points_near_leaves(self.function):
+        for place in samples.iterate_points_near_leaves(self.function):
             if (value := self._evaluate_function(place)) is not None:
                 self.near.append(((place, value), Fraction(1)))
 
-    def _find_allowance(self, equation: Equation) -> Fraction:
+    def _allowed_factor(self, equation: Equation) -> Fraction:
         """Return the factor that a bound may have where the equation applies, relative to other points."""
         bounds = equation.facts.bounds
         fixed = all(name in bounds and bounds[name].most is not None for name in self.function.parameters)
@@ -339,20 +345,22 @@ class InductionProblem:
         )
         for exponents in (FAR_EXPONENTS, SHARED_FAR_EXPONENTS) if self.function.shared_exponents else (FAR_EXPONENTS,):
             far_points = (
-                samples.points_of_magnitude(self.function, exponent, (None, 0, exponent // 2) if is_uneven else (None,))
+                samples.iterate_points_of_magnitude(
+                    self.function, exponent, (None, 0, exponent // 2) if is_uneven else (None,)
+                )
                 for exponent in exponents
             )
             for ends in zip(*far_points, strict=True):
                 # If the near end has no value, evaluation took long there, and would at the other end.
-                if (far := self._evaluate_with_point(ends[0])) is not None and (
-                    farther := self._evaluate_with_point(ends[1])
+                if (far := self._pair_with_value(ends[0])) is not None and (
+                    farther := self._pair_with_value(ends[1])
                 ) is not None:
                     pairs.append((far, farther))
         return pairs
 
-    def _evaluate_with_point(self, point: Point | None) -> ValueAtPoint | None:
+    def _pair_with_value(self, point: Point | None) -> ValueAtPoint | None:
         """Return a far point with the value of the function; None if either is missing."""
-        value = None if point is None else self._evaluate_function(point, MAX_FAR_STEPS)
+        value = None if point is None else self._evaluate_function(point, MAX_FAR_EVALUATION_STEPS)
         return None if point is None or value is None else (point, value)
 
     @cached_property
@@ -360,7 +368,7 @@ class InductionProblem:
         """The growth factor of the function from each far point to the more distant one, with 1 added to values."""
         return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
 
-    def _evaluate_function(self, point: Point, most: int = MAX_STEPS) -> Fraction | None:
+    def _evaluate_function(self, point: Point, most: int = MAX_EVALUATION_STEPS) -> Fraction | None:
         """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there."""
         if self.values is None:
             return Fraction(1)
@@ -369,18 +377,18 @@ class InductionProblem:
             value = self.values.at(self.function.name, sizes, most)
         except EvaluationError:
             return None
-        return value if value.numerator.bit_length() <= MAX_BITS else None
+        return value if value.numerator.bit_length() <= MAX_VALUE_BITS else None
 
     def _evaluate_at_exponent(self, number: int) -> Fraction | None:
         """Evaluate the function where its exponent is `number`; None if the value is unknown."""
         if self.values is None:
             return None
-        return self._evaluate_function(self.symbol_point(dict.fromkeys(self.function.shared_exponents, number)))
+        return self._evaluate_function(self.add_sizes(dict.fromkeys(self.function.shared_exponents, number)))
 
-    def symbol_point(self, point: dict[str, int]) -> Point:
+    def add_sizes(self, point: dict[str, int]) -> Point:
         """Add the values of the sizes to a point that has those of the symbols in which they are expressed."""
         facts = self.function.facts
-        sizes = {name: evaluate(facts.rewritten(name), point) for name in self.function.parameters}
+        sizes = {name: evaluate(facts.rewrite_symbol(name), point) for name in self.function.parameters}
         return {**point, **{name: int(value) for name, value in sizes.items()}}
 
     @cached_property
@@ -394,7 +402,7 @@ class InductionProblem:
         `values` are those of the bound at the points of measurement, computed if not given.
         """
         if self.values is None:
-            return ProvedBound(value, Fraction(0), self._size_at_far(value), False, tuple(self.steps))
+            return ProvedBound(value, Fraction(0), self._magnitude_at_very_far(value), False, tuple(self.steps))
         if values is None:
             numbers = (self.writer.places.number(value, point) for (point, _), _ in self.evaluation_points)
             values = [(number.numerator, number.denominator) for number in numbers]
@@ -408,18 +416,22 @@ class InductionProblem:
             (above * share.denominator, below * share.numerator)
             for (above, below), (_, share) in zip(near, self.near, strict=True)
         ]
-        return ProvedBound(value, _find_largest(shared), _find_largest(far), steady, tuple(self.steps))
+        return ProvedBound(value, _find_largest_factor(shared), _find_largest_factor(far), steady, tuple(self.steps))
 
     @cached_property
-    def very_far(self) -> list[Point]:
+    def very_far_points(self) -> list[Point]:
         """The points where bounds of a function without known values are compared; without any, no bound is better."""
         return [
-            point for point in samples.points_of_magnitude(self.function, VERY_FAR_EXPONENT, (0,)) if point is not None
+            point
+            for point in samples.iterate_points_of_magnitude(self.function, BOUND_COMPARISON_EXPONENT, (0,))
+            if point is not None
         ]
 
-    def _size_at_far(self, value: Poly) -> Fraction:
+    def _magnitude_at_very_far(self, value: Poly) -> Fraction:
         """Return the largest value of an upper bound at very large sizes, or the largest 1/value of a lower bound."""
-        sizes = [max(evaluate(value, point), Fraction(1, 1 << VERY_FAR_EXPONENT)) for point in self.very_far]
+        sizes = [
+            max(evaluate(value, point), Fraction(1, 1 << BOUND_COMPARISON_EXPONENT)) for point in self.very_far_points
+        ]
         return max((size if self.upper else 1 / size for size in sizes), default=Fraction(1))
 
     @property
@@ -445,7 +457,7 @@ def _is_steady(far: Ratio, farther: Ratio) -> bool:
     return high * far[1] * STEADY_RATIO.denominator <= STEADY_RATIO.numerator * low * farther[1]
 
 
-def _find_largest(ratios: Sequence[Ratio]) -> Fraction:
+def _find_largest_factor(ratios: Sequence[Ratio]) -> Fraction:
     """Return the largest of the factors and 1; candidates are selected in floating point."""
     try:
         rough = [above / below for above, below in ratios]

@@ -10,20 +10,25 @@ from archline.algebra import atoms as a
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, sum_polynomials
-from archline.algebra.prove.logarithms import halving_floor
+from archline.algebra.prove.logarithms import match_minimum_halvings
 from archline.language.metrics import METRICS
-from archline.recurrences.exact.at_call import CallContext, NotComparableError, log_references, sizes_of_call
+from archline.recurrences.exact.at_call import (
+    CallContext,
+    NotComparableError,
+    find_reference_arguments,
+    find_symbol_values_in_call,
+)
 from archline.recurrences.exact.constraints import InductionProof
 from archline.recurrences.exact.transitions import Transition
 from archline.recurrences.model import (
-    Case,
     Equation,
     InductionCase,
     ProvedClaim,
-    Range,
     Recurrence,
+    RecurrenceCase,
+    RecurrenceSystem,
     SizeFunction,
-    System,
+    ValueRange,
     format_case_condition,
     replace_calls,
 )
@@ -32,7 +37,7 @@ CLAIM_LETTERS = {"=": "C", ">=": "B", "<=": "U"}
 
 
 def explain_recurrence(
-    system: System, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
+    system: RecurrenceSystem, lower: SizeFunction, upper: SizeFunction, proofs: tuple[InductionProof, ...], more: int
 ) -> Recurrence:
     """Return the recurrence of a metric; `more` is the cost of a call beyond its body: 1 if the metric counts calls."""
     writer = _RecurrenceWriter(upper, METRICS[system.metric.partition(".")[0]].letter, more)
@@ -62,24 +67,26 @@ class _RecurrenceWriter:
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
-    def case(self, least: Equation, most: Equation, functions: set[str]) -> Case:
+    def case(self, least: Equation, most: Equation, functions: set[str]) -> RecurrenceCase:
         low, high = (self._write_cost(equation.value, functions, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
         data = tuple(self._write_range(name, least.facts) for name in names)
-        return Case(format_case_condition(least.decisions), low, high, least.recursive or most.recursive, data)
+        return RecurrenceCase(
+            format_case_condition(least.decisions), low, high, least.recursive or most.recursive, data
+        )
 
     def _write_cost(self, value: Poly, functions: set[str], facts: Facts) -> Poly:
         """Convert the cost of a body in terms of bodies to the cost of a call in terms of calls."""
         called = replace_calls(value, lambda call: Poly.of_atom(self._write_call(call, functions)) - self.more)
         return self._write_value(called + self.more, facts)
 
-    def _write_call(self, call: a.Applied, functions: set[str]) -> a.Applied:
+    def _write_call(self, call: a.AppliedFunction, functions: set[str]) -> a.AppliedFunction:
         if call.function in functions:
-            return a.Applied(self.letter, call.arguments)
+            return a.AppliedFunction(self.letter, call.arguments)
         *_, algorithm = call.function.split(" of ")
         letter = f"{self.letter}_{algorithm}"
         self.others[letter] = algorithm
-        return a.Applied(letter, call.arguments)
+        return a.AppliedFunction(letter, call.arguments)
 
     # Names
     def _write_value(self, value: Poly, facts: Facts) -> Poly:
@@ -96,12 +103,12 @@ class _RecurrenceWriter:
             self._names[name] = next(new for count in range(1, 1000) if (new := f"{stem}{count}") not in used)
         return self._names[name]
 
-    def _write_range(self, name: str, facts: Facts) -> Range:
+    def _write_range(self, name: str, facts: Facts) -> ValueRange:
         bounds = facts.bounds[name]
         lower, upper = (
             [self._write_value(limit, facts) for limit in limits] for limits in (bounds.lower, bounds.upper)
         )
-        return Range(
+        return ValueRange(
             self._write_value(Poly.symbol(name), facts), tuple(dict.fromkeys(lower)), tuple(dict.fromkeys(upper))
         )
 
@@ -109,16 +116,16 @@ class _RecurrenceWriter:
     def claim(self, proof: InductionProof) -> ProvedClaim:
         letter = self._make_free_letter(CLAIM_LETTERS[proof.relation])
         value = self.function.facts.restore(proof.value) + self.more
-        lines = tuple(self._iterate_cases(proof, letter))
+        lines = tuple(self._write_induction_cases(proof, letter))
         return ProvedClaim(proof.relation, letter, value, lines, proof.reason, proof.where)
 
-    def _iterate_cases(self, proof: InductionProof, letter: str) -> Iterator[InductionCase]:
+    def _write_induction_cases(self, proof: InductionProof, letter: str) -> Iterator[InductionCase]:
         for group in _group_leaf_steps(proof.steps):
             step = group[0]
             relation = "=" if step in proof.equal else "<=" if proof.relation == "=" else proof.relation
             added = step.forcing + self.more * (ONE - sum_polynomials(factor for factor, _ in step.calls))
             claimed = sum_polynomials(
-                factor * Poly.of_atom(a.Applied(letter, call.arguments)) for factor, call in step.calls
+                factor * Poly.of_atom(a.AppliedFunction(letter, call.arguments)) for factor, call in step.calls
             )
             yield InductionCase(
                 format_case_condition(step.equation.decisions),
@@ -128,32 +135,34 @@ class _RecurrenceWriter:
                 () if step.calls and not self.function.shared_exponents else self._find_call_sizes(group),
             )
 
-    def _find_call_sizes(self, steps: Sequence[Transition]) -> tuple[tuple[Range, ...], ...]:
+    def _find_call_sizes(self, steps: Sequence[Transition]) -> tuple[tuple[ValueRange, ...], ...]:
         """Return the alternative ranges of the sizes that calls have in a case; none if they may have all."""
-        boxes = [_sizes_restricted_by_calls(step, self.function) for step in steps]
+        boxes = [_find_restricted_sizes(step, self.function) for step in steps]
         if not all(boxes):
             return ()
         widest = [
-            box for i, box in enumerate(boxes) if not any(_is_wider(wide, box, j < i) for j, wide in enumerate(boxes))
+            box
+            for i, box in enumerate(boxes)
+            if not any(_contains_limits(wide, box, j < i) for j, wide in enumerate(boxes))
         ]
         return tuple(
             tuple(self._write_limits(name, limits, steps[0].facts) for name, limits in box.items()) for box in widest
         )
 
-    def _write_limits(self, name: str, limits: Limits, facts: Facts) -> Range:
+    def _write_limits(self, name: str, limits: Limits, facts: Facts) -> ValueRange:
         limit_values = (() if limit is None else (Poly.constant(limit),) for limit in limits)
-        return Range(self._write_value(Poly.symbol(name), facts), *limit_values)
+        return ValueRange(self._write_value(Poly.symbol(name), facts), *limit_values)
 
     def _substitute_claim(self, step: Transition, value: Poly, added: Poly) -> Poly | None:
         """Return the case with the claim substituted for its calls; None if that has no exact form in the sizes."""
-        if any(halving_floor(atom) is not None for atom in value.atoms()):
+        if any(match_minimum_halvings(atom) is not None for atom in value.atoms()):
             # Only a lower bound of a number of halvings is available at a call.
             return None
-        caller = CallContext(step.facts, log_references(self.function))
+        caller = CallContext(step.facts, find_reference_arguments(self.function))
         result = added
         try:
             for factor, call in step.calls:
-                claimed = caller.at(value, sizes_of_call(self.function, call.arguments))
+                claimed = caller.at(value, find_symbol_values_in_call(self.function, call.arguments))
                 result = result + factor * (claimed + self.more)
         except (NotComparableError, TooComplexError):
             return None
@@ -165,7 +174,7 @@ class _RecurrenceWriter:
 Limits = tuple[int | None, int | None]
 
 
-def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict[str, Limits]:
+def _find_restricted_sizes(step: Transition, function: SizeFunction) -> dict[str, Limits]:
     """Return the limits of sizes that are tighter in calls than in the case (others are None unless both are equal)."""
     restricted: dict[str, Limits] = {}
     for name in (*function.parameters, *function.facts.quotients):
@@ -180,7 +189,7 @@ def _sizes_restricted_by_calls(step: Transition, function: SizeFunction) -> dict
     return restricted
 
 
-def _is_wider(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
+def _contains_limits(wide: Mapping[str, Limits], narrow: Mapping[str, Limits], first: bool) -> bool:
     """Test whether the limits `wide` contain `narrow`; if both are equal, return `first`."""
     if wide == narrow:
         return first

@@ -30,17 +30,21 @@ from itertools import combinations
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly, product, sum_polynomials
-from archline.algebra.prove.logarithms import Logarithm, halving_floor
-from archline.algebra.prove.prover import first_true
+from archline.algebra.prove.logarithms import Logarithm, match_minimum_halvings
+from archline.algebra.prove.prover import find_first_true
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import bound_log_decrease_above, bound_log_decrease_below, sizes_of_call
-from archline.recurrences.exact.basis import BasisTerm, ProofTerm, has_data_dependent_values, ratio_power
+from archline.recurrences.exact.at_call import (
+    bound_log_decrease_above,
+    bound_log_decrease_below,
+    find_symbol_values_in_call,
+)
+from archline.recurrences.exact.basis import BasisTerm, ProofTerm, build_ratio_power, has_data_dependent_values
 from archline.recurrences.exact.transitions import Transition, find_proved_minimum
 from archline.recurrences.model import SizeFunction
 
-MAX_SHIFT = 6
-MAX_COUNT = 64
+MAX_SIZE_SHIFT = 6
+MAX_CALL_COUNT = 64
 
 
 @record
@@ -68,28 +72,30 @@ class HalvedSize:
     def allowed(self, step: Transition, upper: bool) -> bool:
         """Test whether a step has `base` >= 0 at its calls, or for a lower bound `whole` >= 2, as the terms require."""
         if not upper:
-            return _is_nonnegative(self.whole - 2, step.facts)
-        return all(_is_nonnegative(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls)
+            return _is_proved_nonnegative(self.whole - 2, step.facts)
+        return all(
+            _is_proved_nonnegative(call.arguments[self.place] - self.above, step.facts) for _, call in step.calls
+        )
 
 
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
     """Iterate over the terms of the module's first paragraph; none unless all calls about halve all sizes."""
-    halved = halved_sizes(function, steps)
+    halved = find_halved_sizes(function, steps)
     if not all(size.allowed(step, upper) for size in halved for step in steps if step.calls):
         return
     whole = product(size.base(upper) for size in halved)
-    for count in call_counts(steps) if halved else ():
+    for count in find_call_counts(steps) if halved else ():
         # With w to a power near that of the whole term, rounding the logarithm has the least effect.
         exponent = (count - 1).bit_length()
         if count == 1 << exponent or exponent < len(halved):
             continue
         for size in halved:
             rest = size.base(upper) ** (exponent - len(halved))
-            value = whole * rest * ratio_power(count, exponent, size.level(upper))
+            value = whole * rest * build_ratio_power(count, exponent, size.level(upper))
             yield BasisTerm(value, sign=1 if upper else -1, parts=count)
 
 
-def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[HalvedSize]:
+def find_halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[HalvedSize]:
     """Return the sizes if all calls about halve all sizes, else an empty list."""
     calling = [step for step in steps if step.calls]
     if not function.sizes or len(function.sizes) != len(function.parameters) or not calling:
@@ -103,20 +109,21 @@ def halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> list[Ha
     return halved
 
 
-def call_counts(steps: Sequence[Transition]) -> list[int]:
+def find_call_counts(steps: Sequence[Transition]) -> list[int]:
     """Return the numbers of calls of the steps that make a fixed number from 2 to MAX_COUNT, sorted."""
-    return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_COUNT})
+    return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_CALL_COUNT})
 
 
 def _find_shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
     """Find the smallest s >= 0 with n' - s <= (n - s)/2 for every call's n' (`sign` 1), or n' + s >= (n + s)/2 (-1)."""
     differences = [(size - call.arguments[place].scaled(2), step.facts) for step in steps for _, call in step.calls]
-    return first_true(
-        MAX_SHIFT + 1, lambda s: all(_is_nonnegative(value.scaled(sign) + s, facts) for value, facts in differences)
+    return find_first_true(
+        MAX_SIZE_SHIFT + 1,
+        lambda s: all(_is_proved_nonnegative(value.scaled(sign) + s, facts) for value, facts in differences),
     )
 
 
-def _is_nonnegative(value: Poly, facts: Facts) -> bool:
+def _is_proved_nonnegative(value: Poly, facts: Facts) -> bool:
     return facts.nonnegative(facts.simplify(value))
 
 
@@ -136,18 +143,18 @@ class HalvingDepth:
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
         value = product(size.base(whole) for size in sizes)
-        return BasisTerm(value * ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
+        return BasisTerm(value * build_ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
 def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[BasisTerm, ...]:
     """Return the terms for halving depths, for upper and for lower bounds; none unless calls halve several sizes."""
-    sizes = halved_sizes(function, steps)
+    sizes = find_halved_sizes(function, steps)
     levels = None if len(sizes) < 2 else find_halving_depth(sizes, [step for step in steps if step.calls])
     if levels is None:
         return ()
     return tuple(
         levels.share(count, subset, whole)
-        for count in call_counts(steps)
+        for count in find_call_counts(steps)
         # Products of all sizes, then of some, then of none.
         for number in range(len(sizes), -1, -1)
         for subset in combinations(sizes, number)
@@ -166,18 +173,18 @@ def find_halving_depth(sizes: Sequence[HalvedSize], calling: Sequence[Transition
     return HalvingDepth(a.ceil_log2(low + 1), a.ceil_log2(high + 1))
 
 
-NUMBERS_OF_SIZES = 2, 3
+ALLOWED_SIZE_COUNTS = 2, 3
 
 
 def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> Iterator[tuple[BasisTerm, ...]]:
     """Yield a set of products of logarithms and the logarithms of all sizes, if steps that halve a size cost these."""
-    if len(function.sizes) not in NUMBERS_OF_SIZES or len(function.sizes) != len(function.parameters):
+    if len(function.sizes) not in ALLOWED_SIZE_COUNTS or len(function.sizes) != len(function.parameters):
         return
     # Steps that cost logarithms of sizes, not only numbers of halvings down to leaves.
     log_steps = [
         step
         for step in steps
-        if any(isinstance(atom, a.CeilLog2) and halving_floor(atom) is None for atom in step.forcing.atoms())
+        if any(isinstance(atom, a.CeilLog2) and match_minimum_halvings(atom) is None for atom in step.forcing.atoms())
     ]
     arguments = [call.arguments for step in log_steps for _, call in step.calls]
     place = function.parameters.index
@@ -186,11 +193,11 @@ def log_product_terms(function: SizeFunction, steps: Sequence[Transition]) -> It
         return
     terms = [BasisTerm(ONE), *(BasisTerm(a.ceil_log2(Poly.symbol(name))) for name in function.sizes)]
     for name in halved:
-        terms.extend(_iterate_limited_products(function, name))
+        terms.extend(_iterate_minimum_log_products(function, name))
     yield tuple({term.value: term for term in terms}.values())
 
 
-def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
+def _iterate_minimum_log_products(function: SizeFunction, name: str) -> Iterator[BasisTerm]:
     """Iterate over products of the logarithms of n and of min(n, m), which is min(log(n), log(m)) in proofs."""
     size = Poly.symbol(name)
     log = a.ceil_log2(size)
@@ -202,7 +209,7 @@ def _iterate_limited_products(function: SizeFunction, name: str) -> Iterator[Bas
 
 
 LOGARITHM_SHIFTS = (1, 2, 3)
-MAX_POWER = 3
+MAX_LOGARITHM_POWER = 3
 MAX_HALF_EXCESS = 2
 """A size of a call counts as half of the caller's if it exceeds that by at most this number."""
 
@@ -227,7 +234,7 @@ def uneven_split_terms(
         for part in _iterate_sizes_at_calls(size, function, step)
     ):
         return
-    log = _find_logarithm(size, function, calling, upper)
+    log = _find_decreasing_logarithm(size, function, calling, upper)
     if log is None:
         return
     value = Poly.of_atom(log)
@@ -235,9 +242,9 @@ def uneven_split_terms(
         # The logarithm rounded up, or down, of an integer.
         value = a.ceil_log2(log.argument) if upper else a.ceil_log2(log.argument + 1) - 1
     sign = 1 if upper else -1
-    logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_POWER + 1)]
+    logs = [BasisTerm(value**k, sign=sign, inner=ProofTerm(logs=(log,) * k)) for k in range(1, MAX_LOGARITHM_POWER + 1)]
     swaps = list(_iterate_indicator_terms(calling)) if upper else []
-    for power in range(1, MAX_POWER + 1):
+    for power in range(1, MAX_LOGARITHM_POWER + 1):
         yield (BasisTerm(ONE), *swaps, *logs[:power])
 
 
@@ -258,10 +265,12 @@ def _iterate_indicator_terms(steps: Sequence[Transition]) -> Iterator[BasisTerm]
 
 def _iterate_sizes_at_calls(size: Poly, function: SizeFunction, step: Transition) -> Iterator[Poly]:
     for _, call in step.calls:
-        yield step.facts.simplify(size.substitute(sizes_of_call(function, call.arguments)))
+        yield step.facts.simplify(size.substitute(find_symbol_values_in_call(function, call.arguments)))
 
 
-def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Logarithm | None:
+def _find_decreasing_logarithm(
+    size: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
+) -> Logarithm | None:
     """Find the logarithm of the size plus a number that falls most at calls, or least for a lower bound.
 
     It is rounded if it falls by integers, as then the proof loses nothing; None if no decrease is proved.
@@ -269,7 +278,7 @@ def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transiti
     best: tuple[fmpq, Logarithm] | None = None
     for shift in LOGARITHM_SHIFTS:
         whole = size + shift
-        decreases = _compute_decreases(whole, function, steps, upper)
+        decreases = _bound_logarithm_decreases(whole, function, steps, upper)
         if not decreases:
             continue
         rank = min(decreases) if upper else -max(decreases)
@@ -279,7 +288,9 @@ def _find_logarithm(size: Poly, function: SizeFunction, steps: Sequence[Transiti
     return None if best is None else best[1]
 
 
-def _compute_decreases(whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool) -> list[fmpq]:
+def _bound_logarithm_decreases(
+    whole: Poly, function: SizeFunction, steps: Sequence[Transition], upper: bool
+) -> list[fmpq]:
     """Return proved bounds of the decreases of log2(whole) at calls that change the size; none if one is unknown."""
     decreases = []
     for step in steps:

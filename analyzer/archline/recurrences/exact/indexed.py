@@ -35,7 +35,7 @@ from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError, Point
 from archline.expr.solutions import SizeSearch
-from archline.ir.declarations import Declaration
+from archline.ir.declarations import IndexProperties
 from archline.language import syntax as s
 from archline.numbers import fmpq, fmpq_mat
 from archline.records import record, replace
@@ -44,8 +44,8 @@ from archline.recurrences.model import Equation, SizeFunction, find_calls, repla
 
 MAX_DEGREE = 3
 MAX_TERM_PRODUCTS = 4_000_000
-MAX_SAMPLES, ROUNDS = 120, 2
-MAX_STEPS = 1_500
+MAX_SAMPLES, NUM_SAMPLE_SETS = 120, 2
+MAX_EVALUATION_STEPS = 1_500
 MAX_WEAKENING, MAX_SHIFT = 4, 3
 
 
@@ -57,7 +57,7 @@ class CaseCalls:
     calls: tuple[tuple[int, Mapping[str, Poly]], ...]
     pinned: Mapping[str, Poly]
 
-    def less_calls(self, form: Poly, inner: Poly) -> Poly:
+    def subtract_calls(self, form: Poly, inner: Poly) -> Poly:
         """Return `form` at the sizes of the case less the sum of `inner` over the calls."""
         for count, arguments in self.calls:
             form = form - inner.substitute(arguments).scaled(count)
@@ -75,7 +75,7 @@ class NotIndexedError(Exception):
     """The recursion does not depend on indices alone."""
 
 
-def index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
+def build_index_cases(function: SizeFunction) -> tuple[IndexCase, ...]:
     """Return the cases of a function that calls only itself. Raises NotIndexedError."""
     return tuple(_build_case(function, equation) for equation in function.equations)
 
@@ -100,7 +100,7 @@ def _build_case(function: SizeFunction, equation: Equation) -> IndexCase:
 
 
 # Exact forms
-def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
+def build_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     """Return products of up to MAX_DEGREE quantities, the constant 1 first."""
     products = [ONE]
     for degree in range(1, MAX_DEGREE + 1):
@@ -108,7 +108,7 @@ def index_products(quantities: Sequence[Poly]) -> tuple[Poly, ...]:
     return tuple(dict.fromkeys(products))
 
 
-def fit_exact_form(all_cases: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
+def solve_exact_form(all_cases: Sequence[IndexCase], forms: Sequence[Poly]) -> Poly | None:
     """Return the linear combination of forms that satisfies every case for all indices; None if there is none."""
     rows = [row for case in all_cases for row in _iterate_identities(case, forms, case.forcing)]
     if not rows:
@@ -143,7 +143,7 @@ def _find_pivots(reduced: fmpq_mat, rank: int) -> list[int]:
 
 def _iterate_identities(case: CaseCalls, forms: Sequence[Poly], forcing: Poly) -> Iterator[list[fmpq]]:
     """Iterate over the linear equations of a case for the coefficients of forms, one a monomial; `forcing` is last."""
-    columns = [form.substitute(case.pinned) for form in (*(case.less_calls(form, form) for form in forms), forcing)]
+    columns = [form.substitute(case.pinned) for form in (*(case.subtract_calls(form, form) for form in forms), forcing)]
     monomials: dict[Monomial, None] = {}
     for column in columns:
         monomials |= dict.fromkeys(column.terms)
@@ -152,7 +152,7 @@ def _iterate_identities(case: CaseCalls, forms: Sequence[Poly], forcing: Poly) -
 
 
 # Bounds
-def weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
+def iterate_weakened_conditions(condition: Poly, quantities: Sequence[Poly]) -> Iterator[Poly]:
     """Iterate over expressions somewhat larger than a condition (>= 0), weaker facts that calls may preserve."""
     for factor in range(1, MAX_WEAKENING + 1):
         for quantity in quantities:
@@ -182,14 +182,14 @@ class InductiveSearch:
     """The search for bounds of one function by indices."""
 
     def __init__(
-        self, function: SizeFunction, all_cases: Sequence[IndexCase], declaration: Declaration, values: ValueTable
+        self, function: SizeFunction, all_cases: Sequence[IndexCase], declaration: IndexProperties, values: ValueTable
     ) -> None:
         self._function, self._cases, self._values = function, all_cases, values
         self._declaration = declaration
         self._situations = [
             Situation((*declaration.facts, *case.equation.known), declaration.ranges, case.pinned) for case in all_cases
         ]
-        self._samples = [list(self._iterate_samples(seed)) for seed in range(ROUNDS)]
+        self._samples = [list(self._iterate_samples(seed)) for seed in range(NUM_SAMPLE_SETS)]
 
     def _iterate_samples(self, seed: int) -> Iterator[Sample]:
         function, random, cases = self._function, Random(seed), FunctionCases(self._function)
@@ -200,7 +200,7 @@ class InductiveSearch:
             try:
                 equation, point = cases.at(tuple(sizes[name] for name in function.parameters))
                 number = function.equations.index(equation)
-                yield self._build_sample(number, point, self._values.at(function.name, sizes, MAX_STEPS))
+                yield self._build_sample(number, point, self._values.at(function.name, sizes, MAX_EVALUATION_STEPS))
             except EvaluationError:
                 continue
 
@@ -220,7 +220,7 @@ class InductiveSearch:
     def _iterate_invariants(self) -> Iterator[Invariant]:
         for number, case in enumerate(self._cases):
             for condition in case.equation.known if case.calls else ():
-                for candidate in weakened_conditions(condition, self._declaration.quantities):
+                for candidate in iterate_weakened_conditions(condition, self._declaration.quantities):
                     if self._is_invariant(candidate, number):
                         begins = frozenset(
                             n for n in range(len(self._cases)) if self._is_proved_in_calls(candidate, n, ())
@@ -230,12 +230,12 @@ class InductiveSearch:
 
     def _is_invariant(self, value: Poly, begin: int) -> bool:
         return (
-            self._is_plausible(value, begin)
+            self._is_plausible_at_samples(value, begin)
             and self._is_proved_in_calls(value, begin, ())
             and all(self._is_proved_in_calls(value, number, (value,)) for number in range(len(self._cases)))
         )
 
-    def _is_plausible(self, value: Poly, begin: int) -> bool:
+    def _is_plausible_at_samples(self, value: Poly, begin: int) -> bool:
         """Test whether no sample contradicts the fact and it fails at one: a fact that always holds is useless."""
         negative = False
         for sample in self._samples[0]:
@@ -272,12 +272,12 @@ class InductiveSearch:
         zeros = [ZERO] * len(forms)
         for number, case in enumerate(self._cases):
             situation, negated_forcing = self._situations[number], case.forcing.scaled(-sign)
-            whole = [case.less_calls(form, form).scaled(sign) for form in forms]
+            whole = [case.subtract_calls(form, form).scaled(sign) for form in forms]
             if invariant is None:
                 yield situation, whole, negated_forcing
                 continue
             own_forms = [form.scaled(sign) for form in forms]
-            calls = [case.less_calls(ZERO, form).scaled(sign) for form in forms]
+            calls = [case.subtract_calls(ZERO, form).scaled(sign) for form in forms]
             enters = number in invariant.begins
             yield situation, [*own_forms, *calls] if enters else [*whole, *zeros], negated_forcing
             yield situation.knowing((invariant.value,)), [*zeros, *whole], negated_forcing
@@ -292,33 +292,33 @@ class InductiveSearch:
         return sum((evaluate(bound, sample.point) / (1 + sample.value) for sample in self._samples[0]), Fraction(0))
 
 
-def index_bounds(
-    function: SizeFunction, declaration: Declaration, values: ValueTable | None
+def search_index_bounds(
+    function: SizeFunction, declaration: IndexProperties, values: ValueTable | None
 ) -> tuple[Poly, Poly] | None:
     """Return a lower and an upper bound of a function, equal if exact; None unless both are found."""
     if values is None or function.facts.rewrites or not declaration.quantities:
         return None
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
-            return _search_index_bounds(index_cases(function), function, declaration, values)
+            return _search_bounds_of_cases(build_index_cases(function), function, declaration, values)
     except (NotIndexedError, TooComplexError, EvaluationError):
         return None
 
 
-def _search_index_bounds(
-    all_cases: Sequence[IndexCase], function: SizeFunction, declaration: Declaration, values: ValueTable
+def _search_bounds_of_cases(
+    all_cases: Sequence[IndexCase], function: SizeFunction, declaration: IndexProperties, values: ValueTable
 ) -> tuple[Poly, Poly] | None:
-    forms = index_products(declaration.quantities)
-    form = fit_exact_form(all_cases, forms)
+    forms = build_products(declaration.quantities)
+    form = solve_exact_form(all_cases, forms)
     if form is not None:
         return form, form
     search = InductiveSearch(function, all_cases, declaration, values)
     preserved = find_preserved_forms(all_cases, forms)
-    lower, upper = (_search_bound(search, preserved, declaration.quantities, side) for side in (False, True))
+    lower, upper = (_search_tightest_bound(search, preserved, declaration.quantities, side) for side in (False, True))
     return None if lower is None or upper is None else (search.clamp_bound(lower), upper)
 
 
-def _search_bound(
+def _search_tightest_bound(
     search: InductiveSearch, preserved: Sequence[Poly], quantities: Sequence[Poly], upper: bool
 ) -> Poly | None:
     """Return the tightest bound without an invariant; if all fail, the first with one, few quantities first."""
@@ -351,7 +351,7 @@ def reduce_to_length(function: SizeFunction) -> LengthRecurrence:
         return (
             LengthRecurrence(function)
             if index_range is None
-            else LengthRecurrence(_LengthReduction(function, index_range).reduced(), index_range)
+            else LengthRecurrence(_LengthReduction(function, index_range).reduce(), index_range)
         )
     except _IndexMattersError:
         return LengthRecurrence(function)
@@ -370,7 +370,7 @@ class _LengthReduction:
         """Return the sizes that are not merely passed on, as is the size of an array that contains the range."""
         function = self._function
 
-        def sum_changed(call: a.Applied) -> Poly:
+        def sum_changed(call: a.AppliedFunction) -> Poly:
             pairs = zip(function.parameters, call.arguments, strict=True)
             return sum_polynomials(value for name, value in pairs if value != Poly.symbol(name))
 
@@ -379,7 +379,7 @@ class _LengthReduction:
         names = frozenset().union(*(value.names for value in used))
         return tuple(name for name in function.parameters if name in function.least and name in names)
 
-    def reduced(self) -> SizeFunction:
+    def reduce(self) -> SizeFunction:
         """Return the function of the length. Raises _IndexMattersError."""
         function, indices = self._function, self._indices
         return replace(
@@ -403,13 +403,13 @@ class _LengthReduction:
             known=tuple(fact for fact in moved if self._indices.low not in fact.names),
         )
 
-    def _reduce_call(self, call: a.Applied) -> Poly:
+    def _reduce_call(self, call: a.AppliedFunction) -> Poly:
         """Return a recursive call with the distance of its indices as argument."""
         arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
         length = arguments[self._indices.high] - arguments[self._indices.low]
-        return Poly.of_atom(a.Applied(call.function, (*(arguments[name] for name in self._sizes), length)))
+        return Poly.of_atom(a.AppliedFunction(call.function, (*(arguments[name] for name in self._sizes), length)))
 
-    def _map_own_calls(self, value: Poly, change: Callable[[a.Applied], Poly]) -> Poly:
+    def _map_own_calls(self, value: Poly, change: Callable[[a.AppliedFunction], Poly]) -> Poly:
         return replace_calls(value, lambda call: change(call) if call.function == self._function.name else None)
 
     def _remove_indices(self, value: Poly) -> Poly:

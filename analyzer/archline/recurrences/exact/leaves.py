@@ -19,20 +19,20 @@ from itertools import accumulate, combinations_with_replacement
 
 from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, Atom, Monomial, Poly, Symbol, product, sum_polynomials
-from archline.algebra.prove.logarithms import halving_floor
+from archline.algebra.prove.logarithms import match_minimum_halvings
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import build_max_halvings, build_min_halvings, sizes_of_call
+from archline.recurrences.exact.at_call import build_max_halvings, build_min_halvings, find_symbol_values_in_call
 from archline.recurrences.exact.basis import (
     BasisTerm,
     ProofTerm,
     iterate_divisors,
-    make_basis,
+    iterate_signed_logarithms,
     make_coefficients_positive,
     monomial_sort_key,
-    multiply,
-    reduce_to_sizes,
-    signed_logarithms,
+    multiply_terms,
+    replace_atoms_by_sizes,
+    select_distinct_terms,
 )
 from archline.recurrences.exact.transitions import Transition, find_proved_minimum
 from archline.recurrences.model import SizeFunction
@@ -46,12 +46,12 @@ def build_leaf_count(size: Poly, most: Poly) -> Poly:
 
 def is_divided_evenly(name: str, most: int, steps: Sequence[Transition], function: SizeFunction) -> bool:
     """Test whether each step with calls passes all of a size to one call, or the halves of one above `most` to two."""
-    return all(_divides_evenly(name, most, step, function) for step in steps if step.calls)
+    return all(_is_divided_evenly_by_step(name, most, step, function) for step in steps if step.calls)
 
 
-def _divides_evenly(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
+def _is_divided_evenly_by_step(name: str, most: int, step: Transition, function: SizeFunction) -> bool:
     size, facts = Poly.symbol(name), step.facts
-    parts = [sizes_of_call(function, call.arguments)[name] for _, call in step.calls]
+    parts = [find_symbol_values_in_call(function, call.arguments)[name] for _, call in step.calls]
     if any(factor != ONE for factor, _ in step.calls) or sum_polynomials(parts) != size:
         return False
     halves = [size + 1 - part.scaled(2) for part in parts]
@@ -71,25 +71,25 @@ def remove_leaf_counts(value: Poly, upper: bool) -> Poly:
 
 def _remove_leaf_count(value: Poly, part: a.PositivePart, upper: bool) -> Poly:
     """Replace the number of leaves that has the maximum `part`, max(0, v - T*2^k), if the value is linear in it."""
-    floor = next(filter(None, map(_halvings_floor, part.argument.atoms())), None)
+    floor = next(filter(None, map(_find_halvings_floor, part.argument.atoms())), None)
     if floor is None:
         return value
     size, most, number = floor.argument, floor.modulus - 1, Symbol("pieces")
     rest = build_leaf_count(size, most) - Poly.of_atom(part)
     counting = value.map_atoms(lambda atom: Poly.of_atom(number) - rest if atom == part else None)
     slope = counting.coefficients(number).get(1)
-    is_left = any(_halvings_floor(atom) is floor for atom in counting.atoms())
+    is_left = any(_find_halvings_floor(atom) is floor for atom in counting.atoms())
     if part in rest.atoms() or is_left or slope is None or not slope.is_constant:
         return value
     end = a.floor_div(most + 1, Poly.constant(2)) if (slope.constant_term > 0) == upper else most
     return counting.substitute({number.name: a.maximum(size, end) / end.constant_term})
 
 
-def _halvings_floor(power: Atom) -> a.Floor | None:
+def _find_halvings_floor(power: Atom) -> a.Floor | None:
     """Return the floor that counts halvings of a size in the exponent of a power of 2; None for other atoms."""
     if not isinstance(power, a.Exponential) or power.base != 2:
         return None
-    return next((floor for atom in power.exponent.atoms() if (floor := halving_floor(atom)) is not None), None)
+    return next((floor for atom in power.exponent.atoms() if (floor := match_minimum_halvings(atom)) is not None), None)
 
 
 MAX_LEAF_SIZE = 1 << 10
@@ -111,12 +111,12 @@ class SizeDivision:
 
     def along(self, power: int, upper: bool) -> Poly:
         """Return a bound of the sum of size^power over the leaves along the size."""
-        leaf = self.at_leaf(upper)
+        leaf = self.bound_at_leaf(upper)
         if not self.serial:
             return leaf**power
         return self.size * leaf ** (power - 1) if power else a.maximum(self.size, self.least if upper else self.most)
 
-    def halvings(self, upper: bool) -> BasisTerm:
+    def halvings_term(self, upper: bool) -> BasisTerm:
         """Return the maximum number of halvings of the size until it is at most `most`; the minimum for a lower bound.
 
         From v to ceil(v/2) the maximum falls by at least 1; from v to floor(v/2) the minimum falls by at most 1.
@@ -124,17 +124,17 @@ class SizeDivision:
         if not upper:
             return BasisTerm(build_min_halvings(self.size, self.most + 1), sign=-1)
         number = build_max_halvings(self.size, self.most)
-        depth = a.exponent_of_two(self.most)
+        depth = a.find_exponent_of_two(self.most)
         # If `most` is a power of 2, this is the same value and easier to read.
         value = number if depth is None else a.positive_part(a.ceil_log2(self.size) - depth)
         return BasisTerm(value, sign=1, inner=ProofTerm(number))
 
-    def at_leaf(self, upper: bool) -> Poly:
+    def bound_at_leaf(self, upper: bool) -> Poly:
         """Return an upper (or a lower) bound of the size at a leaf."""
         return a.minimum(self.size, self.most if upper else self.least)
 
 
-def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
+def find_size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[str, SizeDivision]:
     """Return the division of each size that has bounds at leaves, by name; empty if calls divide no size."""
     splits: dict[str, SizeDivision] = {}
     divided = False
@@ -144,9 +144,9 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
             (factor, value, step)
             for step in steps
             for factor, call in step.calls
-            if (value := sizes_of_call(function, call.arguments)[name]) != size
+            if (value := find_symbol_values_in_call(function, call.arguments)[name]) != size
         ]
-        high = _find_largest_leaf(name, steps)
+        high = _find_largest_leaf_size(name, steps)
         low = min((find_proved_minimum(value, step.facts) or 0 for _, value, step in changed), default=0)
         if high is None or high <= 1:
             continue
@@ -166,11 +166,11 @@ def size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> dict[
 
 
 def _count_divided_sizes(step: Transition, function: SizeFunction) -> int:
-    calls_sizes = [sizes_of_call(function, call.arguments) for _, call in step.calls]
+    calls_sizes = [find_symbol_values_in_call(function, call.arguments) for _, call in step.calls]
     return sum(any(sizes[name] != Poly.symbol(name) for sizes in calls_sizes) for name in function.sizes)
 
 
-def _find_largest_leaf(name: str, steps: Iterable[Transition]) -> int | None:
+def _find_largest_leaf_size(name: str, steps: Iterable[Transition]) -> int | None:
     """Return the largest value of a size in base cases; None if it is unknown or above MAX_LEAF_SIZE."""
     limits = [step.facts.bounds[name].most for step in steps if not step.equation.recursive]
     if not limits or None in limits:
@@ -190,9 +190,11 @@ def iterate_leaf_sums(splits: dict[str, SizeDivision], monomials: Iterable[Monom
         )
 
 
-def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[tuple[BasisTerm, ...]]:
+def iterate_leaf_term_sets(
+    function: SizeFunction, steps: Sequence[Transition], upper: bool
+) -> Iterator[tuple[BasisTerm, ...]]:
     """Iterate over sets of basis terms for leaves of a fixed size, simple ones first; none if calls divide no size."""
-    splits = size_divisions(function, steps)
+    splits = find_size_divisions(function, steps)
     if not splits:
         return
     forcing, costs = (
@@ -200,7 +202,7 @@ def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: b
             part
             for step in steps
             if step.equation.recursive == inner
-            for monomial in _find_monomials(step.forcing, function)
+            for monomial in _find_size_monomials(step.forcing, function)
             for part in (iterate_divisors(monomial) if inner else (monomial,))
         }
         for inner in (True, False)
@@ -213,27 +215,31 @@ def leaf_term_sets(function: SizeFunction, steps: Sequence[Transition], upper: b
     leaves.extend(
         BasisTerm(build_leaf_count(s.size, s.most), leaf=ONE) for s in splits.values() if s.whole and s.serial
     )
-    plain = [term for term in signed_logarithms(function) if term.value.names.isdisjoint(splits)]
-    logs = [*_iterate_level_terms(splits, upper), *plain]
+    plain = [term for term in iterate_signed_logarithms(function) if term.value.names.isdisjoint(splits)]
+    logs = [*_iterate_halving_terms(splits, upper), *plain]
     serial = [log for log in logs if any(splits[name].serial for name in log.value.names if name in splits)]
-    squares = [multiply(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
+    squares = [multiply_terms(x, y) for x, y in combinations_with_replacement(logs, 2) if x.sign == y.sign]
     linear = [term for term in inner_terms if term.degree <= 1]
-    yield make_basis([*inner_terms, *leaves])
+    yield select_distinct_terms([*inner_terms, *leaves])
     sums = list(_iterate_level_sum_sets(linear, leaves, splits, upper))
     if not upper:
         yield from sums
-    yield make_basis([*inner_terms, *leaves, *logs])
-    yield make_basis([*linear, *leaves, *logs, *squares])
-    yield make_basis([*linear, *leaves, *logs, *(multiply(x, y) for x in inner_terms for y in serial if x.degree)])
+    yield select_distinct_terms([*inner_terms, *leaves, *logs])
+    yield select_distinct_terms([*linear, *leaves, *logs, *squares])
+    yield select_distinct_terms(
+        [*linear, *leaves, *logs, *(multiply_terms(x, y) for x in inner_terms for y in serial if x.degree)]
+    )
     if upper:
         yield from sums
-    deep = [*serial, *(multiply(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
-    yield make_basis([*linear, *leaves, *logs, *(multiply(x, y) for x in inner_terms for y in deep if x.degree)])
+    deep = [*serial, *(multiply_terms(x, y) for x, y in combinations_with_replacement(serial, 2) if x.sign == y.sign)]
+    yield select_distinct_terms(
+        [*linear, *leaves, *logs, *(multiply_terms(x, y) for x in inner_terms for y in deep if x.degree)]
+    )
 
 
 def build_halving_terms(function: SizeFunction, steps: Sequence[Transition]) -> list[BasisTerm]:
     """Return a term for each divided size, for upper bounds: the maximum number of its halvings down to a leaf."""
-    return [split.halvings(True) for split in size_divisions(function, steps).values()]
+    return [split.halvings_term(True) for split in find_size_divisions(function, steps).values()]
 
 
 def _iterate_level_sum_sets(
@@ -245,10 +251,10 @@ def _iterate_level_sum_sets(
     """
     has_serial, has_single_leaf = (any(split.serial == serial for split in splits.values()) for serial in (True, False))
     if has_serial and (has_single_leaf or not upper):
-        yield from (_product_leaf_terms(linear, leaves, splits, most, upper) for most in (1, 2))
+        yield from (_build_level_terms(linear, leaves, splits, most, upper) for most in (1, 2))
 
 
-def _product_leaf_terms(
+def _build_level_terms(
     linear: Sequence[BasisTerm], leaves: Sequence[BasisTerm], splits: Mapping[str, SizeDivision], most: int, upper: bool
 ) -> tuple[BasisTerm, ...]:
     """Return few terms for the cost of a level: products of sizes, sizes at leaves and numbers of halvings.
@@ -256,18 +262,22 @@ def _product_leaf_terms(
     Numbers of halvings have powers up to `most`.
     """
     long = [term for term in linear if term.degree]
-    wide = [BasisTerm(x.value * split.at_leaf(upper)) for x in long for split in splits.values() if not split.serial]
-    levels = {name: split.halvings(upper) for name, split in splits.items()}
-    deep = [power for name, split in splits.items() if split.serial for power in _build_powers(levels[name], most)]
-    counts = [power for level in levels.values() for power in _build_powers(level, most)]
-    return make_basis([*linear, *leaves, *counts, *(multiply(x, y) for x in [*long, *wide] for y in deep)])
+    wide = [
+        BasisTerm(x.value * split.bound_at_leaf(upper)) for x in long for split in splits.values() if not split.serial
+    ]
+    levels = {name: split.halvings_term(upper) for name, split in splits.items()}
+    deep = [power for name, split in splits.items() if split.serial for power in _build_term_powers(levels[name], most)]
+    counts = [power for level in levels.values() for power in _build_term_powers(level, most)]
+    return select_distinct_terms(
+        [*linear, *leaves, *counts, *(multiply_terms(x, y) for x in [*long, *wide] for y in deep)]
+    )
 
 
-def _build_powers(element: BasisTerm, most: int) -> list[BasisTerm]:
-    return list(accumulate([element] * most, multiply))
+def _build_term_powers(element: BasisTerm, most: int) -> list[BasisTerm]:
+    return list(accumulate([element] * most, multiply_terms))
 
 
-def _iterate_level_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
+def _iterate_halving_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Iterator[BasisTerm]:
     """Iterate over numbers of halvings down to leaves; in a lower bound also of size + 1 down to the smallest leaf."""
     for split in splits.values():
         for offset in (0, 1):
@@ -276,7 +286,7 @@ def _iterate_level_terms(splits: Mapping[str, SizeDivision], upper: bool) -> Ite
                 yield BasisTerm(a.positive_part(a.ceil_log2(split.size + offset) - depth), sign=1 - 2 * offset)
 
 
-def _find_monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
+def _find_size_monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
     """Return the products of sizes in a value, in which 1 replaces sizes that are cut off at a number."""
 
     def replace_cap(atom: Atom) -> Poly | None:
@@ -285,4 +295,4 @@ def _find_monomials(value: Poly, function: SizeFunction) -> list[Monomial]:
         # min(v, c) is v - max(0, v - c), and c - max(0, c - v).
         return ONE if limit > 0 else atom.argument - limit - 1
 
-    return list(reduce_to_sizes(make_coefficients_positive(value.map_atoms(replace_cap)), function).terms)
+    return list(replace_atoms_by_sizes(make_coefficients_positive(value.map_atoms(replace_cap)), function).terms)

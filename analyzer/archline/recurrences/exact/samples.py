@@ -21,11 +21,11 @@ from archline.recurrences.model import Equation, SizeFunction
 
 P = ParamSpec("P")
 T = TypeVar("T")
-SCALES = (8, 20, 70, 300, 1_000, 5_000)
-SCALES_OF_SEVERAL_SIZES = 4
-NUM_DRAWS = 400
-MAX_CORNER = 1_000
-MAX_CHOSEN = 3
+MAGNITUDES = (8, 20, 70, 300, 1_000, 5_000)
+NUM_MAGNITUDES_SEVERAL_SIZES = 4
+NUM_RANDOM_DRAWS = 400
+MAX_CORNER_SIZE = 1_000
+MAX_VARIED_SIZES = 3
 MAX_CACHED_SETS = 64
 """The maximum number of cached sets of points."""
 
@@ -49,7 +49,7 @@ class _FunctionShape:
         return cls((*fixed, *parts), function)
 
 
-def _cached_by_shape(
+def _cache_by_shape(
     generate: Callable[Concatenate[SizeFunction, P], Iterator[T]],
 ) -> Callable[Concatenate[SizeFunction, P], tuple[T, ...]]:
     """Cache the results of a generator for all functions of the same shape."""
@@ -65,7 +65,7 @@ def _cached_by_shape(
 
 
 @lru_cache(maxsize=MAX_CACHED_SETS)
-def _build_cases(shape: _FunctionShape) -> FunctionCases:
+def _compile_cases(shape: _FunctionShape) -> FunctionCases:
     """Return the compiled equations of a function; other functions of the same shape have theirs in the same order."""
     return FunctionCases(shape.function)
 
@@ -75,9 +75,9 @@ def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Eq
     return tuple((function.equations[place], point) for place, point in _iterate_points(function, each, seed))
 
 
-@_cached_by_shape
+@_cache_by_shape
 def _iterate_points(function: SizeFunction, each: int, seed: int) -> Iterator[_IndexedPoint]:
-    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     counts = [0] * len(places)
     for sizes in search.points(_draw_sizes(function, seed)):
@@ -97,35 +97,35 @@ def _build_size_search(function: SizeFunction) -> SizeSearch:
     return SizeSearch(function.parameters, function.where, function.least)
 
 
-@_cached_by_shape
-def points_near_leaves(function: SizeFunction) -> Iterator[Point]:
+@_cache_by_shape
+def iterate_points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     """Iterate over points with sizes of about twice the largest leaf of fixed size, some sizes at their minimum.
 
     The size 2*leaf - 1 is halved to the largest leaves; one half of 2*leaf + 1 is halved again, to the smallest.
     """
     names = function.sizes
-    leaf = max((_find_largest_leaf(function, name) for name in names), default=0)
-    if not leaf or len(names) not in range(2, MAX_CHOSEN + 1) or len(names) != len(function.parameters):
+    leaf = max((_find_largest_leaf_size(function, name) for name in names), default=0)
+    if not leaf or len(names) not in range(2, MAX_VARIED_SIZES + 1) or len(names) != len(function.parameters):
         return
-    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
             sizes = {name: size if chosen else function.least.get(name, 1) for name, chosen in ends}
-            if any(choice) and search.allows(sizes):
+            if any(choice) and search.is_allowed(sizes):
                 # A function restricted to some cases may have no equation there.
                 with suppress(EvaluationError):
                     yield cases.at(tuple(sizes.values()))[1]
 
 
-def _find_largest_leaf(function: SizeFunction, name: str) -> int:
+def _find_largest_leaf_size(function: SizeFunction, name: str) -> int:
     """Return the largest value of a size in base cases; 0 if a base case does not bound it."""
     limits = [equation.facts.bounds[name].most for equation in function.equations if not equation.recursive]
     return 0 if None in limits else max((limit for limit in limits if limit is not None), default=0)
 
 
-@_cached_by_shape
-def points_of_magnitude(
+@_cache_by_shape
+def iterate_points_of_magnitude(
     function: SizeFunction, exponent: int, others: tuple[int | None, ...] = (None,)
 ) -> Iterator[Point | None]:
     """Iterate over points for each choice of sizes that are about 2^exponent; None for points that are not allowed.
@@ -133,9 +133,9 @@ def points_of_magnitude(
     `others` are the exponents of the remaining sizes, None for the smallest value of a size.
     """
     names = function.parameters
-    cases, search = _build_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
     for choice in product((*others, exponent), repeat=len(names)):
-        if len(names) > MAX_CHOSEN or exponent not in choice:
+        if len(names) > MAX_VARIED_SIZES or exponent not in choice:
             continue
         requested = {
             name: function.least.get(name, 1) if scale is None else 2**scale + 3
@@ -153,7 +153,7 @@ def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
     names = function.parameters
     powers = {power.name: power.every for power in function.facts.powers}
     random = Random(seed)
-    scales = SCALES if len(names) == 1 else SCALES[:SCALES_OF_SEVERAL_SIZES]
+    scales = MAGNITUDES if len(names) == 1 else MAGNITUDES[:NUM_MAGNITUDES_SEVERAL_SIZES]
     if not seed:
         ends = [_find_small_values(function, name, powers.get(name)) for name in names]
         corners = list(product(*ends))
@@ -161,7 +161,7 @@ def _draw_sizes(function: SizeFunction, seed: int) -> Iterator[dict[str, int]]:
         # If all sizes are just above those of leaves, bounds of leaves matter most.
         for values in (tuple(values_of_size[-1] for values_of_size in ends), *corners):
             yield dict(zip(names, values, strict=True))
-    for index in range(NUM_DRAWS):
+    for index in range(NUM_RANDOM_DRAWS):
         same = random.randrange(3) == 0
         scale = scales[index % len(scales)]
         value = 1 + random.randrange(scale)
@@ -191,12 +191,12 @@ def _find_small_values(function: SizeFunction, name: str, every: int | None) -> 
     for equation in function.equations:
         bounds = equation.facts.bounds.get(name)
         for bound in (*bounds.lower, *bounds.upper) if bounds else ():
-            if bound.is_constant and bound.constant_term <= MAX_CORNER:
+            if bound.is_constant and bound.constant_term <= MAX_CORNER_SIZE:
                 values |= {int(bound.constant_term.ceil()), int(bound.constant_term.ceil()) + 1}
     return tuple(sorted(value for value in values if value >= minimum))
 
 
-def with_least_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
+def add_minimum_data(names: Sequence[str], facts: Facts, point: Point) -> Point:
     """Add the minimum values of data symbols (`names`) to a point; if one is unknown, return the point unchanged."""
     full = dict(point)
     for name in names:

@@ -24,7 +24,7 @@ from archline.expr.text import format_conjunction
 from archline.language import call_graph
 from archline.records import field, record, replace
 from archline.recurrences.evaluate import PointTable, ValueTable
-from archline.recurrences.exact.at_call import NotComparableError, sizes_of_call
+from archline.recurrences.exact.at_call import NotComparableError, find_symbol_values_in_call
 from archline.recurrences.exact.base_cases import clamp_lower_bound
 from archline.recurrences.exact.basis import BasisTerm, iterate_basis_sets
 from archline.recurrences.exact.constraints import (
@@ -37,10 +37,10 @@ from archline.recurrences.exact.constraints import (
     StepWriter,
 )
 from archline.recurrences.exact.synthesis import Synthesis
-from archline.recurrences.exact.transitions import Foreign, Transition
+from archline.recurrences.exact.transitions import ForeignBounds, Transition
 from archline.recurrences.model import BoundSide, Equation, SizeFunction, find_case_conditions
 
-EXTRA_FIT_POINTS = 4
+EXTRA_FIT_VALUES = 4
 """The number of values, beyond one for each coefficient, of a first fit before that of all values."""
 MAX_EFFORT = 3_000_000
 
@@ -65,7 +65,7 @@ def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) 
     table = context.writer.places.table([element.value for element in elements], [point for point, _ in points])
     rows = [[*map(to_rational, row), to_rational(value)] for row, (_, value) in zip(table, points, strict=True)]
     # Most forms do not fit: a few values show this faster than all.
-    if len(rows) > count + EXTRA_FIT_POINTS and solve_equations(rows[: count + EXTRA_FIT_POINTS], count) is None:
+    if len(rows) > count + EXTRA_FIT_VALUES and solve_equations(rows[: count + EXTRA_FIT_VALUES], count) is None:
         return None
     return solve_equations(rows, count)
 
@@ -80,7 +80,7 @@ def _find_equal_steps(
     equal: dict[Equation, bool] = {}
     equal_steps: set[Transition] = set()
     for step in context.steps:
-        margin = _inductive_margin(context.writer, step, elements, coefficients)
+        margin = _compute_margin(context.writer, step, elements, coefficients)
         if margin is None or not context.writer.proves(step, margin):
             return None
         is_equal = context.writer.proves(step, -margin)
@@ -92,7 +92,7 @@ def _find_equal_steps(
     return frozenset(equal_steps) if all(equal.values()) else None
 
 
-def _inductive_margin(
+def _compute_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
     """Return the form U less the forcing and the calls' U in a step; None if an element cannot be expressed there."""
@@ -113,13 +113,13 @@ class SearchInputs:
     `capped`: whether bounds may have terms that cut sizes off at numbers. `places`: cached values of terms at points.
     """
 
-    foreign: Mapping[BoundSide, Foreign]
+    foreign: Mapping[BoundSide, ForeignBounds]
     values: ValueTable | None
     capped: bool = True
     places: PointTable = field(default_factory=PointTable)
 
 
-def exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | None:
+def search_exact_form(function: SizeFunction, inputs: SearchInputs) -> ProvedBound | None:
     """Return the closed form of a function whose values the sizes determine; None if none is found."""
     try:
         return fit_exact_form(
@@ -150,7 +150,7 @@ def search_bound(
         return None
     best: ProvedBound | None = None
     search = Synthesis(context, inputs.capped)
-    searches = [search.by_families, search.by_bases]
+    searches = [search.search_signed_sets, search.search_basis_sets]
     # Only the basis sets have terms for sizes that the data divides among a power of 2 of parts.
     for search_sets in reversed(searches) if function.facts.powers and inputs.values is None else searches:
         try:
@@ -204,7 +204,7 @@ class LayeredSystem:
         return (*regions, "")
 
 
-def case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
+def find_case_components(functions: Sequence[SizeFunction]) -> list[CaseComponent]:
     """Group the recursive cases so that calls stay in their group or go to earlier groups and base cases.
 
     If two functions with the same cases bound one, the calls of both count.
@@ -239,7 +239,7 @@ def bound_by_components(
     least: SizeFunction, most: SizeFunction, known: BoundPair, inputs: SearchInputs
 ) -> LayeredSystem | None:
     """Bound the groups one by one, by the `known` bounds of the functions if better; None if there is one group."""
-    components = case_components([least] if least is most else [least, most])
+    components = find_case_components([least] if least is most else [least, most])
     if len(components) < 2:
         return None
     layers: list[ComponentBounds] = []
@@ -251,7 +251,7 @@ def bound_by_components(
                     return None
                 layers.append(layer)
                 if len(layers) < len(components):
-                    least, most = _with_values(least, group, layer.low), _with_values(most, group, layer.high)
+                    least, most = _replace_by_bound(least, group, layer.low), _replace_by_bound(most, group, layer.high)
     except OutOfBudgetError:
         return None
     return LayeredSystem(least, most, tuple(layers))
@@ -277,7 +277,7 @@ def _restrict_to_component(function: SizeFunction, group: CaseComponent) -> Size
     return replace(function, equations=tuple(function.equations[place] for place in sorted(group.reached)))
 
 
-def _with_values(function: SizeFunction, group: CaseComponent, bound: ProvedBound) -> SizeFunction:
+def _replace_by_bound(function: SizeFunction, group: CaseComponent, bound: ProvedBound) -> SizeFunction:
     equations = [
         replace(equation, value=bound.value) if place in group.places else equation
         for place, equation in enumerate(function.equations)
@@ -288,13 +288,13 @@ def _with_values(function: SizeFunction, group: CaseComponent, bound: ProvedBoun
 def _may_call(function: SizeFunction, caller: Equation, called: Equation) -> bool:
     """Test whether a call in the case `caller` may have sizes of the case `called`."""
     calls_made = [arguments for equation, arguments in function.own_calls if equation is caller]
-    return any(not _is_outside(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
+    return any(not _is_excluded(function, caller, tuple(arguments.values()), called) for arguments in calls_made)
 
 
-def _is_outside(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
+def _is_excluded(function: SizeFunction, caller: Equation, arguments: tuple[Poly, ...], called: Equation) -> bool:
     """Test whether a condition of the case `called` is proved to be false at the arguments of a call."""
     try:
-        sizes = sizes_of_call(function, arguments)
+        sizes = find_symbol_values_in_call(function, arguments)
     except NotComparableError:
         return False
     facts = caller.facts

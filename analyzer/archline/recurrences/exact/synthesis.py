@@ -22,7 +22,7 @@ from archline.algebra.effort import LazyList, OutOfBudgetError, limit_effort
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.evaluate.vectors import Array, as_float
 from archline.algebra.polynomial import Poly, Symbol, linear_combination, to_rational
-from archline.algebra.prove.enumerate import allowed_points
+from archline.algebra.prove.enumerate import list_allowed_points
 from archline.algebra.prove.handelman import (
     ConeConstraint,
     Goal,
@@ -41,7 +41,7 @@ from archline.recurrences.exact.basis import (
     iterate_logarithm_sets,
     iterate_path_cost_sets,
     iterate_signed_sets,
-    make_basis,
+    select_distinct_terms,
 )
 from archline.recurrences.exact.constraints import (
     ACCEPTED_FACTOR,
@@ -53,7 +53,7 @@ from archline.recurrences.exact.constraints import (
     InductionProblem,
     ProvedBound,
     Ratio,
-    hinge_bases,
+    iterate_hinge_sets,
 )
 from archline.recurrences.exact.halved_sizes import (
     depth_terms,
@@ -64,7 +64,7 @@ from archline.recurrences.exact.halved_sizes import (
 )
 from archline.recurrences.exact.transitions import Transition
 
-FLOAT_MARGIN = 1 + 1e-6
+FLOAT_TOLERANCE = 1 + 1e-6
 """The ratio by which a floating-point factor may exceed the exact one."""
 
 
@@ -87,9 +87,9 @@ def find_best_proved(
 
     def is_worse(index: int, other: ProvedBound) -> bool:
         """Test whether the bound with this index is certainly far worse than `other`."""
-        return other.steady and bool(largest[index] > float(SIMILAR_FACTOR_RATIO * other.factor) * FLOAT_MARGIN)
+        return other.steady and bool(largest[index] > float(SIMILAR_FACTOR_RATIO * other.factor) * FLOAT_TOLERANCE)
 
-    indices, near = range(len(short)), largest <= float(most) * FLOAT_MARGIN
+    indices, near = range(len(short)), largest <= float(most) * FLOAT_TOLERANCE
     first = next((index for index in indices if near[index] and accepted(bound_at(index)) and is_proved(index)), None)
     if first is not None:
         last = bound_at(first)
@@ -105,7 +105,7 @@ def find_best_proved(
 
 
 MIN_SETS_TRIED = 4
-MAX_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
+MAX_TERMS_LEFT_OUT, MAX_PRODUCTS_TO_SHORTEN = 8, 3_000
 """The maximum number of terms to leave out of a bound, and of products of facts for which this takes little time."""
 MAX_PRODUCTS_FOR_GOOD, MAX_PRODUCTS_FOR_FAIR = 200, 4_000
 """The numbers of products of facts tried up to which the search goes on for a good bound, and for a fair one."""
@@ -121,11 +121,11 @@ FACTOR_SLACK = Fraction(21, 20)
 """The ratio by which the factor may be larger with shorter coefficients."""
 LARGE_FACTOR, LARGE_FACTOR_SLACK = Fraction(3), Fraction(101, 100)
 """If the factor is above the first number, it may be larger by the second, smaller ratio only."""
-MAX_PRODUCT_FACTOR = Fraction(5, 4)
+MAX_FAR_FACTOR_OF_PRODUCTS = Fraction(5, 4)
 """The factor at far points at which a lower bound of products of sizes alone is near enough."""
-MAX_POINTS = 40
+MAX_CONSTRAINED_POINTS = 40
 """The number of points of a base case up to which each point has a constraint."""
-NUMBER_CONE = ProductCone((), 0)
+CONSTANT_CONE = ProductCone((), 0)
 FAR_POINT_WEIGHT = 10
 """The weight of far points relative to near ones for products of logarithms, which grow slowly."""
 MAX_DENOMINATOR = 1_000_000
@@ -147,17 +147,17 @@ class Synthesis:
         # Several searches begin with the same sets.
         self._leaf_sets, self._plain_sets = LazyList(self._iterate_leaf_sets()), LazyList(self._iterate_general_sets())
 
-    def by_families(self) -> ProvedBound | None:
+    def search_signed_sets(self) -> ProvedBound | None:
         """Return a proved bound from sets with few logarithms: the first with a good factor, else the best of all."""
         other_sets: list[tuple[BasisTerm, ...]] = []
         bound = self._try_size_products()
         return (
             bound
-            or self._search_best(self._iterate_able_sets(other_sets))
+            or self._search_best(self._iterate_matching_sets(other_sets))
             or self._search_best(map(self._context.written, other_sets))
         )
 
-    def by_bases(self) -> ProvedBound | None:
+    def search_basis_sets(self) -> ProvedBound | None:
         """Return the best proved bound with the basis terms of exact forms."""
         context = self._context
         # For sizes that the data selects there are terms of the depth of the calls alone.
@@ -171,14 +171,14 @@ class Synthesis:
     def _search_best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None
         for index, elements in enumerate(sets):
-            bound = self._try_within_limits(elements)
+            bound = self._search_within_effort(elements)
             if bound is not None and bound.is_better(best):
                 best = bound
             if best is not None and self._is_good_enough(best, index):
                 break
         return best
 
-    def _iterate_able_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
+    def _iterate_matching_sets(self, others: list[tuple[BasisTerm, ...]]) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over distinct sets in which, for each direction, some term grows as the function does.
 
         Terms that cannot be expressed at the sizes of calls are dropped. The first general sets without such terms are
@@ -189,7 +189,7 @@ class Synthesis:
         for elements, tolerance in self._iterate_sets():
             plain += tolerance == SIMILAR_GROWTH_RATIO
             if self._can_match_growth(elements, tolerance):
-                yield from self._iterate_unseen(elements, tolerance, tried)
+                yield from self._iterate_new_expressible(elements, tolerance, tried)
             elif tolerance == SIMILAR_GROWTH_RATIO and plain <= MAX_SETS_OF_OTHER_GROWTH:
                 others.append(elements)
 
@@ -197,7 +197,7 @@ class Synthesis:
         """Iterate over all sets, each with the ratio by which its growth may differ from that of the function."""
         context = self._context
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._iterate_special_sets())
-        yield from ((elements, ROUGH_GROWTH_RATIO) for elements in hinge_bases(context.function, context.steps))
+        yield from ((elements, ROUGH_GROWTH_RATIO) for elements in iterate_hinge_sets(context.function, context.steps))
         product_sets = [] if context.values is None else list(log_product_terms(context.function, context.steps))
         # Products of logarithms dominate other terms only at large sizes, and terms of levels above leaves grow faster.
         for elements in product_sets:
@@ -207,7 +207,7 @@ class Synthesis:
             yield from ((elements, ROUGH_GROWTH_RATIO) for elements in self._leaf_sets)
         yield from ((elements, SIMILAR_GROWTH_RATIO) for elements in self._plain_sets)
 
-    def _iterate_unseen(
+    def _iterate_new_expressible(
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the terms of a set that can be expressed at calls, if their growth suffices too and the set is new."""
@@ -267,7 +267,7 @@ class Synthesis:
         """Iterate over sets with terms for leaves of fixed size; none for groups of cases: simple bounds suffice."""
         context = self._context
         if self._caps and context.target == ACCEPTED_FACTOR:
-            yield from leaves.leaf_term_sets(context.function, context.steps, context.upper)
+            yield from leaves.iterate_leaf_term_sets(context.function, context.steps, context.upper)
 
     def _add_leaf_terms(self, elements: tuple[BasisTerm, ...]) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the set with the first terms for leaves of fixed size, if any; from above also numbers of halvings."""
@@ -275,7 +275,7 @@ class Synthesis:
         # In a lower bound, halvings of the opposite sign would hide the growth of logarithms.
         counts = leaves.build_halving_terms(context.function, context.steps) if context.upper else []
         for terms in islice(self._leaf_sets, 1):
-            yield make_basis([*elements, *terms, *counts])
+            yield select_distinct_terms([*elements, *terms, *counts])
 
     def _iterate_general_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
         """Iterate over sets of elements for any recursion, simple ones first."""
@@ -304,11 +304,13 @@ class Synthesis:
         matching = next(
             (elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None
         )
-        bound = None if matching is None else self._try_within_limits(self._context.written(matching))
-        near = bound is not None and bound.steady and bound.far <= MAX_PRODUCT_FACTOR and bound.near <= GOOD_FACTOR
+        bound = None if matching is None else self._search_within_effort(self._context.written(matching))
+        near = (
+            bound is not None and bound.steady and bound.far <= MAX_FAR_FACTOR_OF_PRODUCTS and bound.near <= GOOD_FACTOR
+        )
         return bound if near else None
 
-    def _try_within_limits(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
+    def _search_within_effort(self, elements: Sequence[BasisTerm]) -> ProvedBound | None:
         try:
             with limit_effort(MAX_EFFORT, own=True):
                 return self._search_coefficients(elements)
@@ -325,7 +327,7 @@ class Synthesis:
         )
         goal = self._build_goal(elements, values)
         proposal = self._propose_coefficients(
-            parts, values, (goal, signs), MAX_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0
+            parts, values, (goal, signs), MAX_TERMS_LEFT_OUT if products <= MAX_PRODUCTS_TO_SHORTEN else 0
         )
         if proposal is None:
             return None
@@ -336,14 +338,14 @@ class Synthesis:
         short = tuple(round_to_fractions(proposal.coefficients.tolist(), self._sign))
         return find_best_proved(
             short,
-            self._compute_factors(goal, short),
+            self._compute_largest_factors(goal, short),
             lambda coefficients: self._build_bound(elements, values, coefficients),
             lambda coefficients: self._is_proved(weighted_parts, elements, coefficients),
             lambda bound: bound.factor <= target and (bound.steady or not context.far),
             target,
         )
 
-    def _compute_factors(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
+    def _compute_largest_factors(self, goal: Goal, short: Sequence[Coefficients]) -> Array:
         """Return the largest factor of the bound for each vector of coefficients in `short`, in floating point."""
         context = self._context
         if not len(goal.watched):
@@ -422,13 +424,15 @@ class Synthesis:
         writer, sign = self._context.writer, self._sign
         function = self._context.function
         sizes = frozenset(function.shared_exponents or function.least)
-        small_points = None if step.calls or step.data else allowed_points(step.facts, sizes, MAX_POINTS)
+        small_points = (
+            None if step.calls or step.data else list_allowed_points(step.facts, sizes, MAX_CONSTRAINED_POINTS)
+        )
         if small_points is not None:
             # One constraint for each point: all terms have exact values there.
             for point in small_points:
                 numbers = [Poly.constant(sign * self._evaluate_for_proof(element, point)) for element in elements]
                 rest = Poly.constant(to_rational(-sign * evaluate(writer.forcing(step), point)))
-                yield ConeConstraint(NUMBER_CONE, tuple(numbers), rest)
+                yield ConeConstraint(CONSTANT_CONE, tuple(numbers), rest)
             return
         element_gains = [writer.compute_gain(step, element) for element in elements]
         gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in element_gains if gain is not None)

@@ -12,10 +12,10 @@ from archline.algebra.disjunctions import Alternatives, Knowledge, split_into_al
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly, sum_polynomials
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.numbers import fmpq
 from archline.records import record, replace
-from archline.recurrences.exact.at_call import sizes_of_call
+from archline.recurrences.exact.at_call import find_symbol_values_in_call
 from archline.recurrences.model import Equation, SizeFunction, find_calls, split_by_call
 
 MAX_PROVED_MINIMUM = 1 << 12
@@ -31,7 +31,7 @@ class Transition:
     equation: Equation
     facts: Facts
     forcing: Poly
-    calls: tuple[tuple[Poly, a.Applied], ...]
+    calls: tuple[tuple[Poly, a.AppliedFunction], ...]
 
     @cached_property
     def data(self) -> tuple[str, ...]:
@@ -48,7 +48,7 @@ class Transition:
 
 
 @record(eq=False)
-class Region:
+class CallRegion:
     """Minimum values of a function's symbols (sizes, or the exponents they are written in) in a recursive call."""
 
     least: Mapping[str, int]
@@ -57,7 +57,7 @@ class Region:
         """Test whether a point is in the region."""
         return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
 
-    def holds_all(self, other: Region) -> bool:
+    def contains_region(self, other: CallRegion) -> bool:
         """Test whether this region contains every point of `other`."""
         return all(name in other.least and other.least[name] >= low for name, low in self.least.items())
 
@@ -65,7 +65,7 @@ class Region:
 Rank = tuple[Fraction, str]
 
 
-Foreign = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
+ForeignBounds = Mapping[str, Callable[[tuple[Poly, ...], Facts], Poly]]
 """Closed bounds of functions outside the system, by name; each maps arguments and facts to a value."""
 
 
@@ -73,21 +73,21 @@ def build_steps(
     equation: Equation,
     upper: bool,
     prefer: Callable[[Poly], Rank] = lambda value: (Fraction(0), value.key),
-    foreign: Foreign | None = None,
+    foreign: ForeignBounds | None = None,
 ) -> list[Transition]:
     """Return steps that together bound an equation: for an upper bound all parts of each maximum, one of each minimum.
 
     For a lower bound it is the reverse. `prefer` ranks the parts, and the tightest is taken. `foreign` bounds calls of
     other functions. Raises TooComplexError if calls are multiplied with each other or nested.
     """
-    value = split_into_alternatives(equation.value, a.Applied)
-    return [_build_step(equation, needed, foreign or {}) for needed in _needed_values(value, upper, prefer)]
+    value = split_into_alternatives(equation.value, a.AppliedFunction)
+    return [_build_step(equation, needed, foreign or {}) for needed in _select_needed_values(value, upper, prefer)]
 
 
-def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
+def _select_needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Poly], Rank]) -> list[Poly]:
     if isinstance(value, Poly):
         return [value]
-    part_values = [_needed_values(part, upper, prefer) for part in value.parts]
+    part_values = [_select_needed_values(part, upper, prefer) for part in value.parts]
     if value.least == upper:
         # One value is enough: the tightest, if they can be ranked.
         ranked = sorted(part_values, key=lambda values: prefer(values[0]))
@@ -95,7 +95,7 @@ def _needed_values(value: Poly | Alternatives, upper: bool, prefer: Callable[[Po
     return [needed for values in part_values for needed in values]
 
 
-def _build_step(equation: Equation, value: Poly, foreign: Foreign) -> Transition:
+def _build_step(equation: Equation, value: Poly, foreign: ForeignBounds) -> Transition:
     forcing, factors = split_by_call(value)
     own_calls = []
     for atom, factor in factors.items():
@@ -125,20 +125,20 @@ def add_call_facts(step: Transition, function: SizeFunction) -> Transition:
     return step if knowledge is None else replace(step, facts=knowledge.facts)
 
 
-def call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Region, ...]:
+def find_call_regions(function: SizeFunction, steps: Sequence[Transition]) -> tuple[CallRegion, ...]:
     """Return the regions in which the sizes of the function's recursive calls lie. Raises NotComparableError."""
-    regions: list[Region] = []
+    regions: list[CallRegion] = []
     for step in steps:
         for _, call in step.calls:
-            sizes = sizes_of_call(function, call.arguments)
+            sizes = find_symbol_values_in_call(function, call.arguments)
             minima = {
                 name: low
                 for name, value in sizes.items()
                 if (low := find_proved_minimum(value, step.facts)) is not None
             }
-            region = Region(minima)
-            if not any(other_region.holds_all(region) for other_region in regions):
-                regions = [*(old for old in regions if not region.holds_all(old)), region]
+            region = CallRegion(minima)
+            if not any(other_region.contains_region(region) for other_region in regions):
+                regions = [*(old for old in regions if not region.contains_region(old)), region]
     return tuple(regions)
 
 
@@ -161,10 +161,10 @@ def _search_minimum(value: Poly, facts: Facts) -> int | None:
         step //= 2
         if facts.nonnegative(value - low - step):
             low += step
-    return low + 1 if never_negative(value - low - 1, facts) else low
+    return low + 1 if prove_never_negative(value - low - 1, facts) else low
 
 
-def reached_transitions(step: Transition, regions: Sequence[Region]) -> Iterator[Transition]:
+def restrict_to_regions(step: Transition, regions: Sequence[CallRegion]) -> Iterator[Transition]:
     """Iterate over the parts of a base step in the regions of recursive calls; other steps are unchanged."""
     if step.calls or step.equation.recursive:
         yield step

@@ -5,31 +5,31 @@ from __future__ import annotations
 from pathlib import Path
 
 from archline.report.findings import ERROR, NOTE, WARNING, CheckFinding, CheckReport
-from archline.report.view import from_root
+from archline.report.view import make_path_relative_to_root
 
 COMMANDS = {ERROR: "error", WARNING: "warning", NOTE: "notice"}
 
 
 def render(report: CheckReport, width: int) -> str:
     """Return a command for each finding; empty without findings."""
-    return "".join(f"{command(finding, report.root)}\n" for finding in report.findings)
+    return "".join(f"{format_command(finding, report.root)}\n" for finding in report.findings)
 
 
-def command(finding: CheckFinding, root: Path) -> str:
+def format_command(finding: CheckFinding, root: Path) -> str:
     """Return the workflow command of a finding, with its path relative to `root`."""
     fields = {
-        "file": from_root(finding.path, root),
+        "file": make_path_relative_to_root(finding.path, root),
         "line": finding.line,
         "col": finding.place.column,
         "title": f"{finding.code}: {finding.title}",
     }
-    properties = ",".join(f"{name}={_property(str(value))}" for name, value in fields.items() if value)
-    return f"::{COMMANDS[finding.level]} {properties}::{_data(finding.message)}"
+    properties = ",".join(f"{name}={_escape_property(str(value))}" for name, value in fields.items() if value)
+    return f"::{COMMANDS[finding.level]} {properties}::{_escape_data(finding.message)}"
 
 
-def _data(text: str) -> str:
+def _escape_data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")
+def _escape_property(text: str) -> str:
+    return _escape_data(text).replace(":", "%3A").replace(",", "%2C")

@@ -19,7 +19,7 @@ def render(report: CheckReport, width: int) -> str:
         more: dict[str, Any] = {"code": code, "ignored": ignored} if code else {}
         if report.certificates:
             more["certificates"] = list(contract.certificates)
-        return {**json.contract(contract), **more}
+        return {**json.make_contract_document(contract), **more}
 
     targets = [
         {
@@ -29,7 +29,7 @@ def render(report: CheckReport, width: int) -> str:
                     "algorithm": group.name,
                     "ensures": list(map(shown, group.contracts)),
                     "assumptions": group.assumptions,
-                    **({} if group.stop is None else {"stops": _stop(group.stop)}),
+                    **({} if group.stop is None else {"stops": _make_stop_document(group.stop)}),
                     **({"messages": group.messages} if group.messages else {}),
                 }
                 for group in view.algorithms
@@ -44,6 +44,6 @@ def render(report: CheckReport, width: int) -> str:
     return json.render({"version": json.VERSION, "targets": targets, "findings": findings})
 
 
-def _stop(stop: StoppedRun) -> dict[str, Any]:
+def _make_stop_document(stop: StoppedRun) -> dict[str, Any]:
     """Return the JSON document of a run that a fault of the program stops."""
-    return {"at": json.point(stop.at), **json.pick(stop, "code", "message", "place")}
+    return {"at": json.make_point_document(stop.at), **json.pick(stop, "code", "message", "place")}

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from archline.report import json
 from archline.report.findings import CheckFinding, CheckReport
-from archline.report.view import SourcePlace, from_root
+from archline.report.view import SourcePlace, make_path_relative_to_root
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 
@@ -22,14 +22,14 @@ def render(report: CheckReport, width: int) -> str:
     rules = [{"id": code, "shortDescription": {"text": title}} for code, title in titles.items()]
     driver = {"name": "archline", "version": version("archline"), "rules": rules}
     codes, counts = list(titles), Counter[tuple[str, ...]]()
-    results = [_result(finding, codes.index(finding.code), report.root, counts) for finding in report.findings]
+    results = [_make_result(finding, codes.index(finding.code), report.root, counts) for finding in report.findings]
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results}
     return json.render({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _result(finding: CheckFinding, rule: int, root: Path, counts: Counter[tuple[str, ...]]) -> dict[str, Any]:
+def _make_result(finding: CheckFinding, rule: int, root: Path, counts: Counter[tuple[str, ...]]) -> dict[str, Any]:
     """Describe a finding, with fingerprints that stay the same when lines are added above or messages are reworded."""
-    path = from_root(finding.path, root)
+    path = make_path_relative_to_root(finding.path, root)
     subject = (finding.code, path, finding.algorithm)
     fingerprints = {
         # Alerts that code hosts opened by the message (v1) are still matched by it; it is dropped in the next release.
@@ -37,7 +37,7 @@ def _result(finding: CheckFinding, rule: int, root: Path, counts: Counter[tuple[
         "archlineFinding/v2": (*subject, finding.key or finding.claim),
     }
     counts.update((name, *parts) for name, parts in fingerprints.items())
-    marks = {name: _digest((*parts, str(counts[name, *parts]))) for name, parts in fingerprints.items()}
+    marks = {name: _hash_parts((*parts, str(counts[name, *parts]))) for name, parts in fingerprints.items()}
     result: dict[str, Any] = {
         "ruleId": finding.code,
         "ruleIndex": rule,
@@ -48,16 +48,16 @@ def _result(finding: CheckFinding, rule: int, root: Path, counts: Counter[tuple[
     if path:
         absolute = Path(path).is_absolute()
         uri = {"uri": Path(path).as_uri()} if absolute else {"uri": quote(path), "uriBaseId": "%SRCROOT%"}
-        where = {"artifactLocation": uri, **({"region": _region(finding.place)} if finding.line else {})}
+        where = {"artifactLocation": uri, **({"region": _make_region(finding.place)} if finding.line else {})}
         result["locations"] = [{"physicalLocation": where}]
     return result
 
 
-def _digest(parts: tuple[str, ...]) -> str:
+def _hash_parts(parts: tuple[str, ...]) -> str:
     return sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
-def _region(place: SourcePlace) -> dict[str, int]:
+def _make_region(place: SourcePlace) -> dict[str, int]:
     """Return the region of a place: its whole line without columns, up to the end of the line without an end."""
     start = {"startColumn": place.column} if place.column else {}
     end = {"endColumn": place.end_column} if start and place.end_line == place.line else {}

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from archline.report.findings import OF_ENTRIES, CheckReport, reasons, tally
-from archline.report.growth import proof_text
-from archline.report.layout import MIN_WIDTH, block_lines, indented, wrap
+from archline.report.findings import NON_CLAIM_FINDINGS, CheckReport, list_reasons, summarise_claims
+from archline.report.growth import describe_certificate
+from archline.report.layout import MIN_WIDTH, indent_lines, render_block, wrap
 from archline.report.view import CheckView, Contract
 
 MAX_LISTED_CLAIMS = 20
@@ -27,38 +27,41 @@ def render(report: CheckReport, width: int) -> str:
             stop = [] if group.stop is None else wrap(f"{group.stop.place}: note: {group.stop.text}", width, "    ")
             if short and not claims and (report.quiet or not stop):
                 continue
-            shown = list(_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
+            shown = list(_list_group_lines(report, claims, width)) or ([] if short else ["  ensures nothing"])
             if group.assumptions:
                 shown += wrap(f"  assuming {', '.join(group.assumptions)}", width, "    ")
             if group.messages:
                 shown.append(f"  messages: {group.messages}")
             lines += [group.name, *shown, *stop, ""]
     if many and not report.quiet:
-        held = [line for view in report.targets for line in _held_summary(view)]
+        held = [line for view in report.targets for line in _summarise_held_claims(view)]
         lines += [*held, ""] if len(held) <= MAX_LISTED_CLAIMS else []
-    entries = [finding for finding in report.findings if (finding.code, finding.level) in OF_ENTRIES]
+    entries = [finding for finding in report.findings if (finding.code, finding.level) in NON_CLAIM_FINDINGS]
     for finding in entries:
         head, *hints = finding.message.split("\n")
         lines += wrap(f"{finding.place}: {finding.level}: {head} [{finding.code}]", width, "    ")
         lines += [line for hint in hints for line in wrap(f"    {hint}", width, "    ")]
     counts = Counter((finding.code, finding.level) for finding in entries)
-    summary = [tally(report.all) or "nothing is ensured"]
+    summary = [summarise_claims(report.all) or "nothing is ensured"]
     if ignored := len(report.ignored):
         summary.append(f"{ignored} of the findings {'is' if ignored == 1 else 'are'} ignored")
-    summary += [f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in OF_ENTRIES.items() if counts[kind]]
+    summary += [
+        f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in NON_CLAIM_FINDINGS.items() if counts[kind]
+    ]
     more = ["`--verbose` lists all"] if many and not report.quiet else []
     return "\n".join([*lines, *([""] if entries else []), "; ".join([*summary, *more])]) + "\n"
 
 
-def _held_summary(view: CheckView) -> Iterator[str]:
+def _summarise_held_claims(view: CheckView) -> Iterator[str]:
     """Yield the number of claims of a file that hold, and whether some are proved under assumptions."""
     held = [(contract, group) for group in view.groups for contract in group.contracts if contract.outcome == "holds"]
     if held:
         assuming = any(contract.assumptions or group.assumptions for contract, group in held)
-        yield f"{view.target}: {tally(contract for contract, _ in held)}{', under assumptions' if assuming else ''}"
+        claims = summarise_claims(contract for contract, _ in held)
+        yield f"{view.target}: {claims}{', under assumptions' if assuming else ''}"
 
 
-def _group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
+def _list_group_lines(report: CheckReport, contracts: Sequence[Contract], width: int) -> Iterator[str]:
     """Yield places and outcomes in columns, with the reasons and proofs indented."""
     room = max((len(f"{contract.place}:") for contract in contracts), default=0)
     outcomes = max((len(contract.outcome) for contract in contracts), default=0)
@@ -68,7 +71,9 @@ def _group_lines(report: CheckReport, contracts: Sequence[Contract], width: int)
         mark = f"  [{code}{', ignored' if ignored else ''}]" if code else ""
         # With a long path the line is longer than the terminal, so that the claim is not broken into short pieces.
         first, *rest = wrap(contract.text + mark, max(MIN_WIDTH, width - len(head)))
-        more = [line for reason in reasons(contract) for line in wrap(reason, width - 4)]
+        more = [line for reason in list_reasons(contract) for line in wrap(reason, width - 4)]
         if report.certificates:
-            more += [line for proof in contract.certificates for line in block_lines(proof_text(proof), width - 4)]
-        yield from (head + first, *indented([*rest, *more], 4))
+            more += [
+                line for proof in contract.certificates for line in render_block(describe_certificate(proof), width - 4)
+            ]
+        yield from (head + first, *indent_lines([*rest, *more], 4))

@@ -10,27 +10,27 @@ from operator import itemgetter
 from archline.algebra.polynomial import Poly
 from archline.analysis.bounds import Bound, Piece, Residency
 from archline.analysis.cache.chosen_regimes import (
-    LINE,
-    comparison_point,
-    is_constant,
+    SAMPLE_LINE_WORDS,
+    choose_comparison_point,
+    evaluate_needed_words,
+    evaluate_or_infinity,
+    needs_constant_lines,
     select_regimes,
-    value_at,
-    words_needed,
 )
 from archline.claims.optimality import OptimalityResult
 from archline.expr import build as b
 from archline.expr.text import Formula, join_phrases, join_with_mark, prefix_relation
-from archline.growth.leading_terms import CACHE, assume_large_sizes
-from archline.growth.short_forms import cut_terms, find_block_sizes, find_leading_with_slow_divisors, short_form
+from archline.growth.leading_terms import CACHE_PARAMETERS, assume_large_sizes
+from archline.growth.short_forms import cut_terms, find_block_sizes, find_leading_with_slow_divisors, shorten_form
 from archline.language import syntax as s
 from archline.language.metrics import OF_CACHE
-from archline.numbers import readable
+from archline.numbers import format_readable
 from archline.records import record
 from archline.report.cost_view import CostRow, CostView
 from archline.report.derivation import any_schedule_bound_text, compulsory_label, gap_lines
 
-IO = "io (cache misses)"
-LEADING = "~: leading terms as all sizes grow"
+IO_LABEL = "io (cache misses)"
+LEADING_TERMS_NOTE = "~: leading terms as all sizes grow"
 
 
 @record
@@ -47,12 +47,12 @@ class PageRow:
         return self.label, self.form, self.status, self.growth
 
 
-def label_of(row: CostRow) -> str:
+def label_metric(row: CostRow) -> str:
     """Return the label of a row: the name of its metric, and for `io` its meaning too."""
-    return IO if row.metric == "io" else row.metric
+    return IO_LABEL if row.metric == "io" else row.metric
 
 
-def divisors_of(row: CostRow) -> frozenset[str]:
+def find_divisors(row: CostRow) -> frozenset[str]:
     """Return the sizes of blocks of arrays, which are divisors in the upper bounds."""
     uppers = [row.upper, *(bound.value for bound in row.by_cache)]
     return frozenset(name for upper in uppers if upper is not None for name in find_block_sizes(upper))
@@ -60,25 +60,25 @@ def divisors_of(row: CostRow) -> frozenset[str]:
 
 MAX_CONDITION_WIDTH = 30
 """The maximum width of a minimum Z that is shown in full."""
-CASES = 4
+MAX_SHOWN_CASES = 4
 """The maximum number of cases of a recursion that are all shown."""
-LENGTHS = (*range(1, 65), 2**20)
+LINE_LENGTHS = (*range(1, 65), 2**20)
 """The line lengths at which a number of lines is evaluated that depends on the line length alone."""
 MIN_NAMED_SHARE = 20
 """Parts of arrays with less than 1/MIN_NAMED_SHARE of the lines of the cache are not named."""
-NEARLY, LINE_TOLERANCE = 0.04, 4
+RELATIVE_TOLERANCE, LINE_TOLERANCE = 0.04, 4
 """The difference, as a fraction and in lines, up to which a number of lines is taken for that of a part of an array."""
-COUNTS = ("a {}", "two {}s", "three {}s", "four {}s")
+COUNT_TEMPLATES = ("a {}", "two {}s", "three {}s", "four {}s")
 
 
-def what_fits(bound: Bound) -> str:
+def describe_resident_parts(bound: Bound) -> str:
     """Describe the parts of arrays whose lines stay in the cache for reuse, largest first; or the number of lines."""
     if any(need == Poly.symbol("Z") - Poly.symbol("L") * bound.value for need in bound.where.needs):
         return "all fits"
-    if is_constant(bound):
-        return _counted(bound)
-    point = comparison_point((bound,))
-    parts = [_part_name(lines, residency, point) for lines, residency in _resident_lines_by_array(bound, point)]
+    if needs_constant_lines(bound):
+        return _format_line_count(bound)
+    point = choose_comparison_point((bound,))
+    parts = [_name_part(lines, residency, point) for lines, residency in _resident_lines_by_array(bound, point)]
     if not parts:
         return "parts of arrays"
     *before, last = (template.format(array) for template, array in parts)
@@ -87,9 +87,9 @@ def what_fits(bound: Bound) -> str:
     return f"{', '.join(before)} and {last} fit" if before else f"{last} fits"
 
 
-def _counted(bound: Bound) -> str:
+def _format_line_count(bound: Bound) -> str:
     """Describe the number of lines that a bound needs, which depends on the line length alone."""
-    counts = {int(words_needed(bound, {"L": length, "Z": 0})) // length for length in LENGTHS}
+    counts = {int(evaluate_needed_words(bound, {"L": length, "Z": 0})) // length for length in LINE_LENGTHS}
     least, most = min(counts), max(counts)
     return f"{least} to {most} lines" if least < most else f"{most} lines" if most > 1 else "a line"
 
@@ -101,9 +101,9 @@ def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator
     """
     held: dict[str, list[tuple[float, Residency]]] = {}
     for residency in bound.kept:
-        if not residency.held.names <= CACHE:
-            held.setdefault(residency.array, []).append((value_at(residency.held, point), residency))
-    left = most = words_needed(bound, point) / LINE
+        if not residency.held.names <= CACHE_PARAMETERS:
+            held.setdefault(residency.array, []).append((evaluate_or_infinity(residency.held, point), residency))
+    left = most = evaluate_needed_words(bound, point) / SAMPLE_LINE_WORDS
     largest = {array: max(entries, key=itemgetter(0)) for array, entries in held.items()}
     of_all = {array: sum(lines for lines, _ in entries) for array, entries in held.items()}
     candidates = [
@@ -115,28 +115,30 @@ def _resident_lines_by_array(bound: Bound, point: Mapping[str, int]) -> Iterator
             yield lines, residency
 
 
-def _part_name(lines: float, residency: Residency, point: Mapping[str, int]) -> tuple[str, str]:
+def _name_part(lines: float, residency: Residency, point: Mapping[str, int]) -> tuple[str, str]:
     """Return a template for the name of the part of an array that has about `lines` lines, and the array's name."""
     units = {
-        name: size for name, size in _parts(residency, point) if abs(lines - size) <= max(LINE_TOLERANCE, NEARLY * size)
+        name: size
+        for name, size in _list_part_sizes(residency, point)
+        if abs(lines - size) <= max(LINE_TOLERANCE, RELATIVE_TOLERANCE * size)
     }
     return min(units, key=lambda name: abs(lines / units[name] - 1), default="part of {}"), residency.array
 
 
-def _parts(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
+def _list_part_sizes(residency: Residency, point: Mapping[str, int]) -> Iterator[tuple[str, float]]:
     """Yield templates for the names of parts of an array, each with the number of lines of the part."""
-    extents = [value_at(extent, point) for extent in residency.extents]
-    row = -(-extents.pop(residency.along) // LINE)
+    extents = [evaluate_or_infinity(extent, point) for extent in residency.extents]
+    row = -(-extents.pop(residency.along) // SAMPLE_LINE_WORDS)
     yield "{}", prod(extents) * row
     yield "half of {}", prod(extents) * row / 2
     # Names in the held lines that are not extents of the array are block sizes.
     whole = {name for extent in residency.extents for name in extent.names if extent.names == {name}}
-    blocks = sorted(residency.held.names - CACHE - whole)
-    sides = [(name, point[name], -(-point[name] // LINE)) for name in blocks]
+    blocks = sorted(residency.held.names - CACHE_PARAMETERS - whole)
+    sides = [(name, point[name], -(-point[name] // SAMPLE_LINE_WORDS)) for name in blocks]
     if not extents:
         yield from (("a block of {}", wide) for _, _, wide in sides)
         return
-    for number, text in enumerate(() if blocks else COUNTS, start=1):
+    for number, text in enumerate(() if blocks else COUNT_TEMPLATES, start=1):
         yield text.format("row") + " of {}", number * row
         for extent in extents:
             yield "a column and a row of {}", extent + row
@@ -155,13 +157,15 @@ def regime_rows(view: CostView, row: CostRow) -> Iterator[PageRow]:
     """Yield up to four upper bounds, each with its minimum Z; of several with the same short form only the first."""
     shown: set[str] = set()
     for bound in select_regimes(row.by_cache):
-        form = short_form(bound.value, view.text)
+        form = shorten_form(bound.value, view.text)
         if form not in shown:
             shown.add(form)
-            yield PageRow(what_fits(bound), form, prefix_relation("Z >=", least_cache(view, row, bound)))
+            yield PageRow(
+                describe_resident_parts(bound), form, prefix_relation("Z >=", format_minimum_cache(view, row, bound))
+            )
 
 
-def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
+def format_minimum_cache(view: CostView, row: CostRow, bound: Bound) -> str:
     """Return the minimum Z of a regime: in full if that is short, else in its leading terms."""
     (condition,) = bound.where.facts
     match condition:
@@ -172,7 +176,7 @@ def least_cache(view: CostView, row: CostRow, bound: Bound) -> str:
     if len(text) <= MAX_CONDITION_WIDTH:
         return text
     leads = {
-        find_leading_with_slow_divisors(Poly.symbol("Z") - need, divisors_of(row))
+        find_leading_with_slow_divisors(Poly.symbol("Z") - need, find_divisors(row))
         for need in bound.where.needs
         if "Z" in need.names
     }
@@ -192,10 +196,10 @@ IN_ALL_CASES = " in all cases"
 
 def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> Iterator[PageRow]:
     """Yield the rows of a metric, with its growth, and `why` it has no Theta if it has none."""
-    label = label_of(row)
+    label = label_metric(row)
     if view.at is not None and (row.values is not None or (row.lower is not None and row.upper is not None)):
         # Values are shown without growth, so none is derived.
-        yield PageRow(label, _values(row), _tightness(row))
+        yield PageRow(label, _format_values(row), _find_status(row))
         return
     if row.lower is None or row.upper is None:
         yield PageRow(label, "unknown", "unknown", growth)
@@ -204,40 +208,40 @@ def metric_rows(view: CostView, row: CostRow, growth: str, why: str | None) -> I
     status = "exact" if row.exact else "bounds"
     if row.metric in OF_CACHE and row.by_cache:
         yield PageRow(label, "upper bound by cache size", status, growth)
-    elif row.by_case and (not row.exact or _shorter_by_cases(view, row)):
-        yield from _cases(view, row, label, growth)
+    elif row.by_case and (not row.exact or _is_shorter_by_cases(view, row)):
+        yield from _make_case_rows(view, row, label, growth)
     elif row.exact:
-        yield PageRow(label, short_form(row.upper, view.text), status, growth)
+        yield PageRow(label, shorten_form(row.upper, view.text), status, growth)
         if why is not None:
             yield PageRow("", why)
     else:
-        yield PageRow(label, prefix_relation("<=", short_form(row.upper, view.text)), status, growth)
-        yield PageRow("", prefix_relation(">=", short_form(row.lower, view.text)))
+        yield PageRow(label, prefix_relation("<=", shorten_form(row.upper, view.text)), status, growth)
+        yield PageRow("", prefix_relation(">=", shorten_form(row.lower, view.text)))
 
 
-def _tightness(row: CostRow) -> str:
+def _find_status(row: CostRow) -> str:
     """Return `exact`, `tight` for bounds that are equal at these sizes, else `bounds`."""
     if row.values is None:
         return ""
     return "exact" if row.exact else "tight" if row.values.lower == row.values.upper else "bounds"
 
 
-def _shorter_by_cases(view: CostView, row: CostRow) -> bool:
+def _is_shorter_by_cases(view: CostView, row: CostRow) -> bool:
     """Test whether the forms of its cases are shorter together than the one form for all sizes."""
     assert row.upper is not None
     lengths = (len(view.restrict_to(piece.where).text(piece.upper)) for piece in row.pieces)
     return sum(lengths) < len(view.text(row.upper))
 
 
-def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
+def _make_case_rows(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[PageRow]:
     """Yield all cases of the sizes, each with its growth; of many cases that come from a recursion only the last."""
-    many = len(row.pieces) > CASES and not all(piece.by_sizes for piece in row.pieces)
+    many = len(row.pieces) > MAX_SHOWN_CASES and not all(piece.by_sizes for piece in row.pieces)
     shown = row.pieces[-1:] if many else row.pieces
     growths = row.growths_by_case if growth and not many else ()
     of_all = join_phrases(growth, IN_ALL_CASES) if growth and len(shown) > 1 and " where " not in growth else growth
     for piece, case_growth in zip_longest(shown, growths or (of_all,), fillvalue=""):
         assert isinstance(piece, Piece)
-        lower, upper = (short_form(end, view.restrict_to(piece.where).text) for end in (piece.lower, piece.upper))
+        lower, upper = (shorten_form(end, view.restrict_to(piece.where).text) for end in (piece.lower, piece.upper))
         yield PageRow(label, upper if piece.exact else prefix_relation("<=", upper), piece.where.label, case_growth)
         if not piece.exact:
             yield PageRow("", prefix_relation(">=", lower))
@@ -246,10 +250,10 @@ def _cases(view: CostView, row: CostRow, label: str, growth: str) -> Iterator[Pa
         yield PageRow("", f"{len(row.pieces) - 1} other cases: --all")
 
 
-def _values(row: CostRow) -> str:
+def _format_values(row: CostRow) -> str:
     if row.values is None:
         return row.why or "unknown"
-    low, high = readable(row.values.lower), readable(row.values.upper)
+    low, high = format_readable(row.values.lower), format_readable(row.values.upper)
     return low if low == high else f"{low} .. {high}"
 
 
@@ -262,7 +266,7 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
         return
     optimality = row.attained
     last = row.pieces[-1]
-    least, kind = short_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
+    least, kind = shorten_form(last.lower, view.restrict_to(last.where).text), compulsory_label(row, last.lower)
     if len(row.pieces) > 1:
         kind = f"{kind}, in the last case"
     if optimality is None or not optimality.floors:
@@ -272,17 +276,17 @@ def bound_sentences(view: CostView, row: CostRow) -> Iterator[str]:
             "lower bound for any schedule: ", any_schedule_bound_text(optimality), f", and {kind}, ", least
         )
     if optimality is not None:
-        yield from _nearness(view, row, optimality)
+        yield from _describe_nearness(view, row, optimality)
 
 
-def _nearness(view: CostView, row: CostRow, optimality: OptimalityResult) -> Iterator[str]:
+def _describe_nearness(view: CostView, row: CostRow, optimality: OptimalityResult) -> Iterator[str]:
     """Yield where upper bounds are asymptotically optimal, or their factors over the lower bound, by regime."""
     decided = [regime for regime in optimality.regimes if regime.factor is not None]
     bounds = {bound.where.when: bound for bound in row.by_cache}
     texts: dict[str, str] = {}
     for regime in decided[:-4:-1]:
         near = bounds.get(regime.when)
-        when = regime.when if near is None else prefix_relation("Z >=", least_cache(view, row, near))
+        when = regime.when if near is None else prefix_relation("Z >=", format_minimum_cache(view, row, near))
         # Conditions may differ in terms that a short form leaves out: the sharper factor is shown for both.
         texts.setdefault(when, join_phrases(regime.text, *((" where ", when) if when else ())))
     parts = [*texts.values()]

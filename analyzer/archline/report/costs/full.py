@@ -9,40 +9,42 @@ from typing import Any
 from archline.algebra.polynomial import ZERO
 from archline.analysis.cost import FEW_LINES, ReachedRegion, TouchedRegion
 from archline.claims.optimality import OptimalityResult
-from archline.claims.published import Published
-from archline.costs.communication import replication_note
+from archline.claims.published import PublishedComparison
+from archline.costs.communication import describe_replication
 from archline.expr.intervals import Number
 from archline.expr.text import join_phrases, join_with_mark
-from archline.numbers import exact, point_text, readable
+from archline.numbers import format_exact, format_point, format_readable
 from archline.report import communication, derivation, lru
-from archline.report.communication import document as bounds_document
-from archline.report.cost_view import CostRow, CostView, relations
-from archline.report.costs.page import on_several, warning_notes
+from archline.report.communication import make_json_document as bounds_document
+from archline.report.cost_view import CostRow, CostView, list_bound_relations
+from archline.report.costs.page import list_schedule_sections, warning_notes
 from archline.report.documents import Document, Section, Table
-from archline.report.findings import contracts
-from archline.report.json import VERSION, contract, pick, point, to_json_value
-from archline.report.lru import document as lru_document
+from archline.report.findings import list_contract_rows
+from archline.report.json import VERSION, make_contract_document, make_point_document, pick, to_json_value
+from archline.report.lru import make_json_document as lru_document
 from archline.report.view import ValueRange
 
 
-def document(view: CostView) -> Document:
+def make_page(view: CostView) -> Document:
     """Return the table of derived costs, their values at the point, the assumptions and the contracts."""
     lower_bounds, trusted = view.communication, sorted({name for row in view.rows for name in row.declared})
     assumed = ", the default cache" if view.cache_assumed else ""
     near = [factor for row in view.rows for factor in derivation.gap_lines(row)]
-    claims = Table(("outcome", "claim"), tuple(map(tuple, contracts(view.contracts))), headed=False)
+    claims = Table(("outcome", "claim"), tuple(map(tuple, list_contract_rows(view.contracts))), headed=False)
     return Document(
         view.algorithm,
         view.doc or "",
         "",
         (
-            (Table(("metric", "status", "", "cost"), tuple(_costs(view))),),
-            () if view.at is None else (f"at {point_text(view.at)}{assumed}", _values(view), *near),
-            tuple(communication.items(lower_bounds)) if lower_bounds is not None and lower_bounds.bounds else (),
-            () if view.replicated is None else (replication_note(view.replicated, lower_bounds is not None),),
-            on_several(view),
+            (Table(("metric", "status", "", "cost"), tuple(_list_cost_rows(view))),),
+            () if view.at is None else (f"at {format_point(view.at)}{assumed}", _make_value_table(view), *near),
+            tuple(communication.list_page_items(lower_bounds))
+            if lower_bounds is not None and lower_bounds.bounds
+            else (),
+            () if view.replicated is None else (describe_replication(view.replicated, lower_bounds is not None),),
+            list_schedule_sections(view),
             tuple(warning_notes(view)),
-            () if view.lru is None else tuple(lru.items(view, view.lru)),
+            () if view.lru is None else tuple(lru.list_page_items(view, view.lru)),
             (Section("assuming", view.assumptions),) if view.assumptions else (),
             (f"uses declared costs: {', '.join(trusted)}",) if trusted else (),
             (Section("ensures", (claims,)),) if view.contracts else (),
@@ -50,20 +52,20 @@ def document(view: CostView) -> Document:
     )
 
 
-def _costs(view: CostView) -> Iterator[tuple[str, ...]]:
+def _list_cost_rows(view: CostView) -> Iterator[tuple[str, ...]]:
     for row in view.rows:
-        yield from _bounds(view, row, row.metric)
+        yield from _list_bound_rows(view, row, row.metric)
         if row.growth is not None:
             yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.open)), ", ")
         if row.attained is not None:
-            yield from (("", name, "", factor) for name, factor in derivation.attained(row.attained))
+            yield from (("", name, "", factor) for name, factor in derivation.list_optimality_rows(row.attained))
         # The kinds add nothing to a total that is 0, unknown, or all of one kind.
         if row.metric == "flops" and len(view.kinds) > 1 and row.lower is not None:
             for kind in view.kinds:
-                yield from _bounds(view, kind, f"  {kind.metric}")
+                yield from _list_bound_rows(view, kind, f"  {kind.metric}")
 
 
-def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]]:
+def _list_bound_rows(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]]:
     if row.lower is None or row.upper is None:
         place = f" ({row.place})" if row.place else ""
         yield name, row.status, "?", f"{row.why}{place}"
@@ -72,7 +74,7 @@ def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]
         if where.when:
             yield name, row.status if lower is not None else "", "", join_phrases(where.label, ":")
             name = status = ""
-        for relation, value in relations(lower, upper):
+        for relation, value in list_bound_relations(lower, upper):
             yield name, status, relation, view.restrict_to(where).text(value)
             name = status = ""
         for bound in row.by_loop if upper is None else ():
@@ -80,7 +82,7 @@ def _bounds(view: CostView, row: CostRow, name: str) -> Iterator[tuple[str, ...]
             yield "", "", ">=", view.text(bound.value)
 
 
-def _values(view: CostView) -> Table:
+def _make_value_table(view: CostView) -> Table:
     single = all(row.values is None or row.values.lower == row.values.upper for row in view.rows)
     rows = []
     for row in view.rows:
@@ -93,24 +95,24 @@ def _values(view: CostView) -> Table:
 def _value_cells(values: ValueRange | None, reason: str | None) -> tuple[str, str]:
     if values is None:
         return reason or "unknown", ""
-    return readable(values.lower), readable(values.upper)
+    return format_readable(values.lower), format_readable(values.upper)
 
 
-def as_document(view: CostView) -> dict[str, Any]:
+def make_json_document(view: CostView) -> dict[str, Any]:
     """Return the JSON document of `archline cost`."""
     document = {"version": VERSION, **pick(view, "algorithm", "parameters", "symbols", "assumptions")}
     if view.warnings:
         document["warnings"] = [pick(warning, "code", "message", "path", "line") for warning in view.warnings]
     if view.at is not None:
-        document["at"] = point(view.at)
+        document["at"] = make_point_document(view.at)
         document["cache_assumed"] = view.cache_assumed
     if view.on_grid:
-        document["replicated_input"] = point(view.replicated)
+        document["replicated_input"] = make_point_document(view.replicated)
     if view.communication is not None:
         document["communication_bounds"] = bounds_document(view.communication)
-    document["costs"] = {row.metric: _cost(view, row) for row in view.rows}
-    document["flops_by_kind"] = {row.metric: _cost(view, row) for row in view.kinds}
-    document["ensures"] = list(map(contract, view.contracts))
+    document["costs"] = {row.metric: _make_cost_document(view, row) for row in view.rows}
+    document["flops_by_kind"] = {row.metric: _make_cost_document(view, row) for row in view.kinds}
+    document["ensures"] = list(map(make_contract_document, view.contracts))
     if view.schedules:
         document["schedules"] = [pick(schedule, "schedule=name", "bound", "source") for schedule in view.schedules]
     if view.lru is not None:
@@ -119,7 +121,7 @@ def as_document(view: CostView) -> dict[str, Any]:
     return result
 
 
-def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
+def _make_cost_document(view: CostView, row: CostRow) -> dict[str, Any]:
     cost = {
         **pick(row, "status", "lower", "upper", "growth"),
         "regimes": [
@@ -132,46 +134,46 @@ def _cost(view: CostView, row: CostRow) -> dict[str, Any]:
     if view.at is not None:
         cost["value"] = row.values
     if row.attained is not None:
-        cost["any_order"] = _any_order(row, row.attained)
+        cost["any_order"] = _compare_with_any_schedule(row, row.attained)
     if row.published is not None:
-        cost["published"] = _published(row.published)
+        cost["published"] = _make_published_document(row.published)
     reached = () if row.reached is None else row.reached()
     if reached:
-        cost["reached"] = [_reached(region) for region in reached]
+        cost["reached"] = [_make_reached_document(region) for region in reached]
     if row.touched:
-        cost["touched"] = [_in_full(view, region) for region in row.touched]
+        cost["touched"] = [_make_touched_document(view, region) for region in row.touched]
     return cost
 
 
-def _in_full(view: CostView, region: TouchedRegion) -> dict[str, Any]:
+def _make_touched_document(view: CostView, region: TouchedRegion) -> dict[str, Any]:
     """Describe a region that each call touches in full, as half-open intervals."""
     box = [{"from": low, "to": high + 1} for low, high in region.box]
     sides = {half: region.half == half for half in ("lower", "upper")}
     return {"array": region.array, "box": box, "when": view.large(region), **sides}
 
 
-def _reached(region: ReachedRegion) -> dict[str, Any]:
+def _make_reached_document(region: ReachedRegion) -> dict[str, Any]:
     """Describe the boxes that calls by indices may access, as half-open intervals, and the io where few lines fit."""
     arrays = {array: [{"from": low, "to": high + 1} for low, high in box] for array, box in region.parts}
     return {"algorithm": region.algorithm, "arrays": arrays, "lines": FEW_LINES, "upper": region.most}
 
 
-def _published(published: Published) -> dict[str, Any]:
+def _make_published_document(published: PublishedComparison) -> dict[str, Any]:
     """Describe lower bounds of the literature, for lines of one word."""
     bounds = [pick(bound, "by", "source", "bound=text", "growth=relation", "times") for bound in published.bounds]
     return {"kernel": published.kernel, "bounds": bounds, "because": published.because}
 
 
-def _any_order(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
+def _compare_with_any_schedule(row: CostRow, attained: OptimalityResult) -> dict[str, Any]:
     """Compare the bounds with the lower bound over all schedules, and with each other."""
     regimes = [pick(regime, "when", "factor", "reason") for regime in attained.regimes]
     result = {**pick(attained, "omega=floors", "under"), "regimes": regimes}
     if row.any_order is not None and row.values is not None:
-        result["value"] = exact(row.any_order)
-        result["factor"] = _ratio(row.values.upper, row.any_order)
-        result["factor_between_bounds"] = _ratio(row.values.upper, row.values.lower)
+        result["value"] = format_exact(row.any_order)
+        result["factor"] = _format_ratio(row.values.upper, row.any_order)
+        result["factor_between_bounds"] = _format_ratio(row.values.upper, row.values.lower)
     return result
 
 
-def _ratio(upper: Number, lower: Number) -> str | None:
-    return exact(Fraction(upper) / Fraction(lower)) if lower else None
+def _format_ratio(upper: Number, lower: Number) -> str | None:
+    return format_exact(Fraction(upper) / Fraction(lower)) if lower else None

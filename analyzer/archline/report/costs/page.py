@@ -17,55 +17,55 @@ from archline.expr.build import ONE
 from archline.expr.text import Formula, format_conjunction, format_fact, join_phrases, join_with_mark, prefix_relation
 from archline.growth.growths import divide_expressions, make_order_formula
 from archline.language.metrics import OF_CACHE
-from archline.numbers import point_text, readable, short
+from archline.numbers import format_point, format_readable, format_short
 from archline.records import replace
 from archline.report import communication as communication_page
 from archline.report import derivation, lru
 from archline.report.cost_view import CostRow, CostView
 from archline.report.costs.forms import (
-    IO,
-    LEADING,
+    IO_LABEL,
+    LEADING_TERMS_NOTE,
     PageRow,
     bound_sentences,
-    divisors_of,
-    label_of,
+    find_divisors,
+    label_metric,
     metric_rows,
     regime_rows,
 )
 from archline.report.documents import Document, Section, Table, text
-from archline.report.findings import tally
-from archline.report.view import Contract, shown_place
+from archline.report.findings import summarise_claims
+from archline.report.view import Contract, format_place
 
 if TYPE_CHECKING:
     from archline.claims.communication_bounds import Ends
     from archline.report.communication import BoundView, CommunicationView
 
-OF_REPLACEMENT = {
+REPLACEMENT_NOTES = {
     "writebacks": "writebacks: under a replacement policy with the fewest misses, which need not minimise bytes",
     "bytes": "bytes: the minimum over all replacement policies of fetches plus writebacks, in words of 8 B",
 }
 """The notes on the replacement policy that metrics assume."""
-_OF_QUOTIENT = re.compile(r"log2\([^()]*/")
-RATIO = Formula(b.binary("/", b.name("work"), b.name("span")))
+_LOG_OF_QUOTIENT = re.compile(r"log2\([^()]*/")
+PARALLELISM = Formula(b.binary("/", b.name("work"), b.name("span")))
 """The parallelism."""
 
 
-def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
+def make_page(view: CostView, metrics: Sequence[str] | None = None) -> Document:
     """Return the page: a table of all or some metrics, a table of the regimes of io, and the lower bounds."""
     case = view.case()
-    grown = (case or view).with_growth(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
+    grown = (case or view).list_growths(metrics, without=("span", "io") if view.on_grid and metrics is None else ())
     rows = [row for row, *_ in grown]
     lines = [line for row, growth, why in grown for line in metric_rows(view, row, growth, why)]
-    if metrics is None and not view.on_grid and (ratio := _parallelism(view)) is not None:
-        lines.insert(next((i for i, line in enumerate(lines) if line.label == IO), len(lines)), ratio)
+    if metrics is None and not view.on_grid and (ratio := _make_parallelism_row(view)) is not None:
+        lines.insert(next((i for i, line in enumerate(lines) if line.label == IO_LABEL), len(lines)), ratio)
     of_cache = [row for row in rows if row.metric in OF_CACHE]
     regimes = [[] if view.at is not None else list(regime_rows(view, row)) for row in of_cache]
-    titles = [label_of(row) if view.at is None and len(of_cache) > 1 else "" for row in of_cache]
+    titles = [label_metric(row) if view.at is None and len(of_cache) > 1 else "" for row in of_cache]
     by_cache = [
-        Section(title, (_by_cache(row, regime), *bound_sentences(view, row)))
+        Section(title, (_make_regime_table(row, regime), *bound_sentences(view, row)))
         for title, row, regime in zip(titles, of_cache, regimes, strict=True)
     ]
-    notes = list(_notes(view))
+    notes = list(_list_notes(view))
     if case is not None:
         notes.insert(0, join_phrases("where ", case.case_when, "; for all sizes see --all"))
     if any("~" in line.form + line.status for line in (*lines, *chain(*regimes))):
@@ -73,37 +73,41 @@ def document(view: CostView, metrics: Sequence[str] | None = None) -> Document:
         with_lines = (
             (f"; of {names}, for ", Formula(b.lower_bound_facts(("L",), 2)[0])) if names and not view.on_grid else ()
         )
-        notes.append(join_phrases(LEADING if view.on_grid else f"{LEADING}{_slowly(rows)}", *with_lines))
-    if any(_OF_QUOTIENT.search(growth) for _, growth, _ in grown):
+        notes.append(
+            join_phrases(
+                LEADING_TERMS_NOTE if view.on_grid else f"{LEADING_TERMS_NOTE}{_describe_slow_sizes(rows)}", *with_lines
+            )
+        )
+    if any(_LOG_OF_QUOTIENT.search(growth) for _, growth, _ in grown):
         notes.append("inside growth orders log2(w) stands for log2(2 + w), so that it is at least 1")
     costs = Table(
         ("metric", "cost", "status", "growth"), tuple(line.cells for line in lines), headed=False, below=(2, 3)
     )
     communication = view.communication
     shown = communication is not None and communication.bounds and {"words", "messages"} & {*(metrics or ("words",))}
-    doc, place = (view.doc or "", shown_place(view.place)) if view.at is None else ("", "")
+    doc, place = (view.doc or "", format_place(view.place)) if view.at is None else ("", "")
     return Document(
-        _title(view),
+        _format_title(view),
         doc,
         place,
         (
             (costs, *by_cache),
-            (_least(communication),) if shown and communication is not None else (),
-            on_several(view),
-            () if view.lru is None else tuple(lru.items(view, view.lru)),
+            (_make_bounds_section(communication),) if shown and communication is not None else (),
+            list_schedule_sections(view),
+            () if view.lru is None else tuple(lru.list_page_items(view, view.lru)),
             notes,
         ),
     )
 
 
-def _by_cache(row: CostRow, rows: Sequence[PageRow]) -> Table:
+def _make_regime_table(row: CostRow, rows: Sequence[PageRow]) -> Table:
     head = ("in the cache", f"{row.metric} at most", "where")
     return Table(head, tuple(row_of_regime.cells[:3] for row_of_regime in rows), headed=False, below=(2,))
 
 
-def on_several(view: CostView) -> tuple[Section, ...]:
+def list_schedule_sections(view: CostView) -> tuple[Section, ...]:
     """Return a section with the bounds on the io on several processors; none if they are not known."""
-    lines = tuple(derivation.schedules(view.schedules))
+    lines = tuple(derivation.list_schedule_bounds(view.schedules))
     return (Section("io on several processors, up to constants", (Section("", lines),)),) if lines else ()
 
 
@@ -113,24 +117,24 @@ def warning_notes(view: CostView) -> Iterator[str]:
         yield f"{warning.place}: {warning.level}: {warning.message} [{warning.code}]".replace("\n", "; ")
 
 
-def _slowly(rows: Sequence[CostRow]) -> str:
+def _describe_slow_sizes(rows: Sequence[CostRow]) -> str:
     """State that block sizes grow more slowly than any power of the other sizes; empty without block sizes."""
-    names = sorted(frozenset().union(*map(divisors_of, rows)))
+    names = sorted(frozenset().union(*map(find_divisors, rows)))
     return f", with {', '.join(names)} growing more slowly than any power of the others" if names else ""
 
 
-def _title(view: CostView) -> str:
+def _format_title(view: CostView) -> str:
     if view.at is None:
         return view.algorithm
     sizes = {name: value for name, value in view.at.items() if name not in ("Z", "L")}
-    at = [point_text(sizes)] if sizes else []
+    at = [format_point(sizes)] if sizes else []
     if {"Z", "L"} <= view.at.keys() and not view.on_grid:
         words, line = view.at["Z"], view.at["L"]
-        at.append(f"Z = {readable(words)}, L = {readable(line)} ({readable(words // line)} lines)")
+        at.append(f"Z = {format_readable(words)}, L = {format_readable(line)} ({format_readable(words // line)} lines)")
     return f"{view.algorithm} at {'; '.join(at)}"
 
 
-def _parallelism(view: CostView) -> PageRow | None:
+def _make_parallelism_row(view: CostView) -> PageRow | None:
     """Return the row of work over span: its growth, or its value at sizes."""
     rows = {row.metric: row for row in view.rows}
     work, span = rows.get("work"), rows.get("span")
@@ -138,7 +142,7 @@ def _parallelism(view: CostView) -> PageRow | None:
         return None
     if view.serial and work.lower is not None and not (work.declared or span.declared):
         return (
-            PageRow("parallelism", RATIO, "", make_order_formula("Theta", ONE))
+            PageRow("parallelism", PARALLELISM, "", make_order_formula("Theta", ONE))
             if view.at is None
             else PageRow("parallelism", "1")
         )
@@ -146,7 +150,7 @@ def _parallelism(view: CostView) -> PageRow | None:
         if work.values is None or span.values is None or not span.values.lower:
             return None
         ends = [Fraction(work.values.lower) / span.values.upper, Fraction(work.values.upper) / span.values.lower]
-        low, high = map(short, ends)
+        low, high = map(format_short, ends)
         return PageRow("parallelism", low if low == high else f"{low} .. {high}")
     bounds = [(order.upper, order) for row in (work, span) for order in row.growths]
     match [(upper, order) for upper, order in bounds if upper is not None and order.tight and not order.is_zero]:
@@ -155,22 +159,22 @@ def _parallelism(view: CostView) -> PageRow | None:
             growth = join_phrases(
                 make_order_formula("Theta", divide_expressions(above, below)), *((" where ", where) if where else ())
             )
-            return PageRow("parallelism", RATIO, "", growth)
+            return PageRow("parallelism", PARALLELISM, "", growth)
         case _:
-            return PageRow("parallelism", RATIO)
+            return PageRow("parallelism", PARALLELISM)
 
 
-def _notes(view: CostView) -> Iterator[str]:
+def _list_notes(view: CostView) -> Iterator[str]:
     yield from warning_notes(view)
     if view.on_grid and "K" in view.parameters:
         count = Formula(b.call("ceil", b.binary("/", b.name("w"), b.name("K"))))
         yield join_phrases("a message has K words at most, w words are ", count, " messages")
     if view.on_grid:
         yield "each metric is along its own critical path; memory is the maximum over the processors"
-        yield from _replicated(view)
+        yield from _list_replication_notes(view)
     elif view.at is not None and view.cache_assumed:
         yield "Z and L are assumed; --cache Z=..,L=.. gives others"
-    yield from (OF_REPLACEMENT[row.metric] for row in view.rows if row.metric in OF_REPLACEMENT)
+    yield from (REPLACEMENT_NOTES[row.metric] for row in view.rows if row.metric in REPLACEMENT_NOTES)
     if view.assumptions:
         yield join_phrases("assuming ", join_with_mark(view.assumptions, ", "))
     if view.divides:
@@ -179,71 +183,75 @@ def _notes(view: CostView) -> Iterator[str]:
     if trusted:
         yield f"uses declared costs: {', '.join(trusted)}"
     if view.contracts:
-        yield from _ensured(view.contracts)
+        yield from _summarise_claims(view.contracts)
 
 
-def _ensured(claims: Sequence[Contract]) -> Iterator[str]:
+def _summarise_claims(claims: Sequence[Contract]) -> Iterator[str]:
     """Yield the numbers of claims by outcome, and the claims that do not hold, with the sizes at which they fail."""
-    yield tally(claims)
+    yield summarise_claims(claims)
     for claim in claims:
         if claim.outcome != "holds":
-            at = f"at {point_text(claim.point)}: " if claim.point else ""
+            at = f"at {format_point(claim.point)}: " if claim.point else ""
             yield f"{claim.outcome}: {claim.text}: {at}{claim.reason}"
     if any(claim.outcome == "fails" for claim in claims):
         yield "`archline check` shows more, and exits with 1 if a claim fails"
 
 
-NOTHING = (Fraction(0), Fraction(0))
+ZERO_ENDS = (Fraction(0), Fraction(0))
 
 
-def _least(view: CommunicationView) -> Section:
+def _make_bounds_section(view: CommunicationView) -> Section:
     """Return the lower bounds on words and messages, with their assumptions."""
-    rows = tuple(row.cells for row in _least_rows(view))
+    rows = tuple(row.cells for row in _list_bound_rows(view))
     table = Table(("lower bound on", "at least", "kind", "derived"), rows, headed=False, below=(3,))
-    return Section(_least_heading(view), (table, *_least_assumptions(view)))
+    return Section(_format_bounds_heading(view), (table, *_list_bound_assumptions(view)))
 
 
-def _least_heading(view: CommunicationView) -> str:
+def _format_bounds_heading(view: CommunicationView) -> str:
     """Describe the problem, and the memory and processors, that the bounds are for."""
     any_ = f"lower bounds for any {view.any}"
     if view.processors is None or view.memory is None:
         where = "" if not view.where else f", {'; '.join(view.where)}"
         return f"{any_}{where}"
-    return f"{any_} with {readable(view.memory)} words of memory {communication_page.on_processors(view.processors)}"
+    processors = communication_page.format_processor_count(view.processors)
+    return f"{any_} with {format_readable(view.memory)} words of memory {processors}"
 
 
-def _least_rows(view: CommunicationView) -> Iterator[PageRow]:
+def _list_bound_rows(view: CommunicationView) -> Iterator[PageRow]:
     """Yield a row for each lower bound; at sizes in descending order, with the ratio of the words to it."""
-    valued = sorted((bound for bound in view.bounds if bound.value is not None), key=_value, reverse=True)
+    valued = sorted((bound for bound in view.bounds if bound.value is not None), key=_require_value, reverse=True)
     if valued:
-        yield from _least_values(view, valued)
+        yield from _list_valued_rows(view, valued)
         return
     for bound in view.bounds:
-        yield from _in_sizes(bound)
+        yield from _list_symbolic_rows(bound)
     if any(bound.cases for bound in view.bounds):
         yield PageRow("messages", ">= words/M")
 
 
-def _value(bound: BoundView) -> Ends:
+def _require_value(bound: BoundView) -> Ends:
     assert bound.value is not None
     return bound.value
 
 
-def _least_values(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
+def _list_valued_rows(view: CommunicationView, valued: list[BoundView]) -> Iterator[PageRow]:
     for index, bound in enumerate(valued):
         assert bound.value is not None
         shown = view.words is not None and (index == 0 or bound.value[1] < 0)
         near = communication_page.factor_text(view.words, bound.value) if shown and view.words is not None else ""
         yield PageRow(
-            "words" if not index else "", communication_page.numeral(max(bound.value, NOTHING)), bound.kind, near
+            "words" if not index else "",
+            communication_page.make_bound_formula(max(bound.value, ZERO_ENDS)),
+            bound.kind,
+            near,
         )
     if view.least_messages is not None and view.least_messages[0] > 0:
         near = "" if view.messages is None else communication_page.factor_text(view.messages, view.least_messages)
-        yield PageRow("messages", communication_page.numeral(view.least_messages), "words over memory", near)
+        yield PageRow("messages", communication_page.make_bound_formula(view.least_messages), "words over memory", near)
 
 
-def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
-    near = join_with_mark(communication_page.nearness_text(bound.near), "; ")
+def _list_symbolic_rows(bound: BoundView) -> Iterator[PageRow]:
+    near = join_with_mark(communication_page.describe_nearness(bound.near), "; ")
     if bound.growth is not None:
         yield PageRow("words", bound.growth, bound.kind, near)
     label, kind = "words", bound.kind
@@ -253,21 +261,21 @@ def _in_sizes(bound: BoundView) -> Iterator[PageRow]:
         label, kind = "", ""
 
 
-def _least_assumptions(view: CommunicationView) -> Iterator[str]:
+def _list_bound_assumptions(view: CommunicationView) -> Iterator[str]:
     """Yield the assumptions of all bounds, without repetition."""
     assumptions = dict.fromkeys(assumption for bound in view.bounds for assumption in bound.assumptions)
     yield f"assuming {'; '.join(assumptions)} (theorems and sources: --all)"
 
 
-def _replicated(view: CostView) -> Iterator[str]:
+def _list_replication_notes(view: CostView) -> Iterator[str]:
     """State that the input is replicated, so that the lower bounds do not apply."""
     if view.replicated is not None:
-        yield grid_notes.replication_note(view.replicated, view.communication is not None)
+        yield grid_notes.describe_replication(view.replicated, view.communication is not None)
 
 
-def first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
+def render_first_page(view: CostView, width: int, metrics: Sequence[str] | None = None) -> str:
     """Return the page as text, with a line on further options."""
-    page = document(view, metrics)
+    page = make_page(view, metrics)
     *blocks, notes = page.blocks
     more = f"more: --all, --explain{'' if view.at is not None else ', --at'}"
     return text(replace(page, blocks=(*blocks, [*notes, more])), width)

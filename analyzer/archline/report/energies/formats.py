@@ -6,17 +6,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
-from archline.energy.levels import Level, by_level
-from archline.energy.results import CacheUsed, Ends, EnergyFloor, EnergyResult, Input, SymbolicEnergy
+from archline.energy.levels import Level, iterate_levels
+from archline.energy.results import CacheUsed, EnergyFloor, EnergyResult, Input, SymbolicEnergy, TextBounds
 from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.expr.text import join_phrases, join_with_mark
-from archline.numbers import exact
+from archline.numbers import format_exact
 from archline.report import json
 from archline.report.documents import markdown
 from archline.report.energies import shown
-from archline.report.energies.text import as_text, document
-from archline.report.latex import display_text, escape_text, expression
+from archline.report.energies.text import as_text, make_page
+from archline.report.latex import escape_text, render_display_text, render_expression
 
 __all__ = ["as_csv", "as_json", "as_latex", "as_markdown", "as_text"]
 VERSION = 2
@@ -24,69 +24,77 @@ VERSION = 2
 
 def as_json(results: Sequence[EnergyResult], width: int) -> str:
     """Return a JSON document of the results; amounts are in base units."""
-    return json.render({"version": VERSION, "results": [_document(result) for result in results]})
+    return json.render({"version": VERSION, "results": [_make_result_document(result) for result in results]})
 
 
-def _document(result: EnergyResult) -> dict[str, Any]:
-    answer = _numbers(result) if result.symbolic is None else _symbols(result, result.symbolic)
+def _make_result_document(result: EnergyResult) -> dict[str, Any]:
+    answer = (
+        _make_numeric_answers(result) if result.symbolic is None else _make_symbolic_answers(result, result.symbolic)
+    )
     return {
         **json.pick(result, "algorithm", "machine=machine.name", "model=model.name"),
-        "at": json.point(result.at),
+        "at": json.make_point_document(result.at),
         **answer,
         **json.pick(result, "expression=model.expression", "converted"),
-        "cache": cache(result.cache),
+        "cache": make_cache_document(result.cache),
         "processors": result.processors,
-        "inputs": {name: input_(given) for name, given in result.inputs.items()},
+        "inputs": {name: make_input_document(given) for name, given in result.inputs.items()},
         **json.pick(result.model, *shown.STATEMENTS),
-        "notes": shown.notes(result),
+        "notes": shown.list_notes(result),
         "data": result.data,
     }
 
 
-def input_(value: Input) -> dict[str, Any]:
+def make_input_document(value: Input) -> dict[str, Any]:
     """Return the JSON document of an input; its `from` is derived, executed or declared, or given for Z and L."""
     return json.pick(value, "lower=amount.lower", "upper=amount.upper", "from=origin")
 
 
-def cache(used: CacheUsed | None) -> dict[str, Any] | None:
+def make_cache_document(used: CacheUsed | None) -> dict[str, Any] | None:
     if used is None:
         return None
     return {**json.pick(used, "Z=words", "L=line", "policy"), "assumed": used.origin == "assumed"}
 
 
-def _numbers(result: EnergyResult) -> dict[str, Any]:
+def _make_numeric_answers(result: EnergyResult) -> dict[str, Any]:
     estimate = result.estimate
     assert estimate is not None
-    answers = shown.answers(estimate)
+    answers = shown.collect_answers(estimate)
     amounts = {name: with_unit(answers[name], unit) for name, unit in shown.ANSWERS}
     if amounts["energy"] is not None:
         formulas = result.model.energy
-        amounts["energy"]["terms"] = {name: _term(formulas[name], term) for name, term in estimate.terms.items()}
+        amounts["energy"]["terms"] = {
+            name: _make_term_document(formulas[name], term) for name, term in estimate.terms.items()
+        }
     defined = result.model.figures
     return {
         **amounts,
         **json.pick(estimate, "binds", "margin"),
         "figures": {
-            name: {**_term(defined[name].formula, amount), "unit": defined[name].unit}
+            name: {**_make_term_document(defined[name].formula, amount), "unit": defined[name].unit}
             for name, amount in estimate.figures.items()
         },
         "elasticities": {name: f"{value:.6g}" for name, value in result.elasticities.items()},
         "reasons": estimate.reasons,
-        **({"levels": [_level(level) for level in by_level(estimate)]} if estimate.model.levels else {}),
+        **(
+            {"levels": [_make_level_document(level) for level in iterate_levels(estimate)]}
+            if estimate.model.levels
+            else {}
+        ),
         **({} if result.floor is None else {"lower_bound": floor_document(result.floor)}),
     }
 
 
-def _term(formula: str, amount: Interval | Ends) -> dict[str, Any]:
+def _make_term_document(formula: str, amount: Interval | TextBounds) -> dict[str, Any]:
     return {"formula": formula, **json.pick(amount, "lower", "upper")}
 
 
-def _level(level: Level) -> dict[str, Any]:
+def _make_level_document(level: Level) -> dict[str, Any]:
     """Describe the bytes that a level serves, its misses and its cost; null for unknown values and for slow memory."""
     sizes = json.pick(level, "capacity", "line", "share")
     return {
         "level": level.name,
-        **{name: None if size is None else exact(size) for name, size in sizes.items()},
+        **{name: None if size is None else format_exact(size) for name, size in sizes.items()},
         **json.pick(level, "served", "misses", "bytes", "time", "energy"),
     }
 
@@ -107,8 +115,8 @@ def with_unit(amount: Interval | None, unit: str) -> dict[str, Any] | None:
     return None if amount is None else {**json.pick(amount, "lower", "upper"), "unit": unit}
 
 
-def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
-    terms = {name: _term(result.model.energy[name], term) for name, term in symbolic.terms.items()}
+def _make_symbolic_answers(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
+    terms = {name: _make_term_document(result.model.energy[name], term) for name, term in symbolic.terms.items()}
     total = None
     if len(terms) == len(result.model.energy):
         low, high = (" + ".join(getattr(term, end) for term in symbolic.terms.values()) for end in ("lower", "upper"))
@@ -135,7 +143,7 @@ def _symbols(result: EnergyResult, symbolic: SymbolicEnergy) -> dict[str, Any]:
 
 def as_markdown(results: Sequence[EnergyResult], width: int) -> str:
     """Return a heading, a table and its notes for each result."""
-    return "\n".join(markdown(document(result)) for result in results)
+    return "\n".join(markdown(make_page(result)) for result in results)
 
 
 def as_csv(results: Sequence[EnergyResult], width: int) -> str:
@@ -157,57 +165,59 @@ def _csv_row(result: EnergyResult, sizes: Sequence[str], terms: Sequence[str]) -
         texts = [end for term in symbolic_terms for end in (("", "") if term is None else (term.lower, term.upper))]
         return [*head, *[""] * (2 * len(shown.ANSWERS)), *texts, ""]
     assert estimate is not None
-    amounts = [*shown.answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
-    return [*head, *decimal_ends(amounts), estimate.binds]
+    amounts = [*shown.collect_answers(estimate).values(), *(estimate.terms.get(name) for name in terms)]
+    return [*head, *list_decimal_ends(amounts), estimate.binds]
 
 
-def decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
+def list_decimal_ends(amounts: Iterable[Interval | None]) -> Iterator[str]:
     """Yield both bounds of each amount as decimals; empty texts if unknown."""
     for amount in amounts:
-        yield from ("", "") if amount is None else (decimal(amount.lower), decimal(amount.upper))
+        yield from ("", "") if amount is None else (format_decimal(amount.lower), format_decimal(amount.upper))
 
 
-def decimal(value: Fraction) -> str:
+def format_decimal(value: Fraction) -> str:
     """Return a number as a decimal with the precision of a floating-point number."""
     try:
         return repr(float(value))
     except OverflowError:
-        return shown.approximate(value, 17)
+        return shown.format_approximate(value, 17)
 
 
 def as_latex(results: Sequence[EnergyResult], width: int) -> str:
     """Return a block of aligned equations for each result."""
-    return "\n".join(_align(result) for result in results)
+    return "\n".join(_align_equations(result) for result in results)
 
 
-def _align(result: EnergyResult) -> str:
+def _align_equations(result: EnergyResult) -> str:
     relation = r"\le" if result.model.at_most else "="
-    rows = [rf"  E &{relation} {expression(shown.energy_formula(result.model).tree)}"]
+    rows = [rf"  E &{relation} {render_expression(shown.energy_formula(result.model).tree)}"]
     if result.symbolic is not None:
         if result.symbolic.when:
-            rows.append(
-                rf"  &\quad {display_text(join_phrases('where ', join_with_mark(result.symbolic.when, ' and ')))}"
-            )
+            where = join_phrases("where ", join_with_mark(result.symbolic.when, " and "))
+            rows.append(rf"  &\quad {render_display_text(where)}")
         for metric in result.symbolic.metrics:
             assert metric.ends is not None
             name, (lower, upper) = rf"\mathrm{{{metric.name}}}", metric.ends
             if lower is upper:
-                rows.append(rf"  {name} &= {expression(upper)}")
+                rows.append(rf"  {name} &= {render_expression(upper)}")
             else:
-                rows.append(rf"  {name} &\ge {expression(lower)}")
-                rows.append(rf"  {name} &\le {expression(upper)}")
+                rows.append(rf"  {name} &\ge {render_expression(lower)}")
+                rows.append(rf"  {name} &\le {render_expression(upper)}")
     else:
         estimate = result.estimate
         assert estimate is not None
         for name, amount in estimate.terms.items():
-            rows.append(rf"  E_{{\text{{{name}}}}} &= {_amount(format_amount(amount, 'J'))}")
+            rows.append(rf"  E_{{\text{{{name}}}}} &= {_render_amount(format_amount(amount, 'J'))}")
         for name, unit in shown.ANSWERS:
-            answer = shown.answers(estimate)[name]
+            answer = shown.collect_answers(estimate)[name]
             if answer is not None:
-                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_amount(format_amount(answer, unit))}")
-    return "\n".join([f"% {shown.heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"]) + "\n"
+                rows.append(rf"  \text{{{name.replace('_', ' ')}}} &= {_render_amount(format_amount(answer, unit))}")
+    return (
+        "\n".join([f"% {shown.format_heading(result)}", r"\begin{align*}", " \\\\\n".join(rows), r"\end{align*}"])
+        + "\n"
+    )
 
 
-def _amount(text: str) -> str:
+def _render_amount(text: str) -> str:
     """Return the LaTeX of an amount such as `4.213 mJ`, with its unit upright, and bounds as a range."""
     return rf"\text{{{escape_text(text.replace(' .. ', ' to '))}}}"

@@ -13,15 +13,15 @@ from archline.energy.results import CacheUsed, EnergyResult, Input, SymbolicEner
 from archline.energy.units import format_amount, format_si
 from archline.expr.intervals import Interval, Number
 from archline.expr.text import Formula, join_phrases, join_with_mark
-from archline.numbers import readable
+from archline.numbers import format_readable
 from archline.report.communication import factor_text
-from archline.report.costs.forms import LEADING
+from archline.report.costs.forms import LEADING_TERMS_NOTE
 
 STATEMENTS = ("convention", "stated_error=error", "leaves_out")
 ANSWERS = (("energy", "J"), ("time", "s"), ("power", "W"), ("flops_per_joule", "flop/J"), ("energy_delay", "J*s"))
 
 
-def approximate(value: Number, digits: int) -> str:
+def format_approximate(value: Number, digits: int) -> str:
     """Return a number in floating-point notation of any magnitude: `0.00123`, `1.23e+45`."""
     try:
         return f"{float(value):.{digits}g}"
@@ -40,13 +40,13 @@ def ratio_text(value: Interval | None, digits: int = 4) -> str:
         return "-"
     ends = []
     for end in (value.lower, value.upper):
-        texts = (approximate(end, more) for more in range(digits, 17))
+        texts = (format_approximate(end, more) for more in range(digits, 17))
         near = "< 1" if end < 1 else "> 1"
         ends.append(next((text for text in texts if end == 1 or text != "1"), near))
     return " .. ".join(dict.fromkeys(ends))
 
 
-def answers(estimate: Estimate) -> dict[str, Interval | None]:
+def collect_answers(estimate: Estimate) -> dict[str, Interval | None]:
     """Return energy, time, power, flops per joule and energy-delay product by name."""
     costs = {name: estimate.by(name) for name, _ in ANSWERS if name != "flops_per_joule"}
     return {name: costs.get(name, estimate.flops_per_joule) for name, _ in ANSWERS}
@@ -57,7 +57,7 @@ def sizes_text(at: Mapping[str, Number]) -> str:
     groups: dict[Number, list[str]] = {}
     for name, value in at.items():
         groups.setdefault(value, []).append(name)
-    return ", ".join(" = ".join((*names, readable(value))) for value, names in groups.items())
+    return ", ".join(" = ".join((*names, format_readable(value))) for value, names in groups.items())
 
 
 def machine_text(machine: Machine) -> str:
@@ -81,7 +81,7 @@ def caches_text(caches: Mapping[str, CacheUsed]) -> str:
     return "; ".join(dict.fromkeys(text if same else f"{machine}: {text}" for machine, text in texts.items()))
 
 
-def heading(result: EnergyResult) -> str:
+def format_heading(result: EnergyResult) -> str:
     """Return the algorithm, machine, model, sizes and cache."""
     on = f"{result.algorithm} on {machine_text(result.machine)}, model {result.model.name}"
     procs = "" if result.processors is None or "P" in (result.at or {}) else f"P = {result.processors}"
@@ -89,7 +89,7 @@ def heading(result: EnergyResult) -> str:
     return "; ".join(filter(None, (on, ", ".join(filter(None, (at, procs))), cache_text(result.cache))))
 
 
-def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
+def warn_beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
     """Warn if the time is shorter than the machine's peak allows, since the model has unlimited cores."""
     violations = [(times, estimate.model.name) for estimate in estimates if (times := estimate.times_peak) is not None]
     if not violations:
@@ -102,7 +102,7 @@ def beyond_peak(estimates: Iterable[Estimate]) -> list[str]:
     ]
 
 
-def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
+def list_form_notes(symbolic: SymbolicEnergy) -> Iterable[str]:
     """Yield the conditions under which forms and growth hold, and the legend of shortened forms."""
     if symbolic.when:
         yield join_phrases("where ", join_with_mark(symbolic.when, " and "), "; for all sizes see --all")
@@ -110,7 +110,7 @@ def of_forms(symbolic: SymbolicEnergy) -> Iterable[str]:
         yield join_phrases("assuming ", join_with_mark(symbolic.assumptions, ", "))
     ends = [metric.shown for metric in symbolic.metrics if metric.shown is not None]
     if any(end.startswith("~") for both in ends for end in (both.lower, both.upper)):
-        yield LEADING
+        yield LEADING_TERMS_NOTE
 
 
 def list_statements(model: Model) -> list[list[str]]:
@@ -122,23 +122,23 @@ def list_statements(model: Model) -> list[list[str]]:
     ]
 
 
-def notes(result: EnergyResult) -> list[str]:
+def list_notes(result: EnergyResult) -> list[str]:
     """Return the notes of a result, with a warning if its time is beyond the peak."""
-    return [*result.notes, *beyond_peak([result.estimate] if result.estimate is not None else [])]
+    return [*result.notes, *warn_beyond_peak([result.estimate] if result.estimate is not None else [])]
 
 
-def known_text(amount: Interval | None, unit: str) -> str:
+def amount_text(amount: Interval | None, unit: str) -> str:
     """Return `4.213 mJ`, or a dash if unknown."""
     return "-" if amount is None else format_amount(amount, unit)
 
 
-def whole(amount: Interval) -> str:
+def count_text(amount: Interval) -> str:
     """Return a count with all digits, `71794688 .. 202899456`."""
-    ends = [readable(end if end.denominator == 1 else round(end, 3)) for end in (amount.lower, amount.upper)]
+    ends = [format_readable(end if end.denominator == 1 else round(end, 3)) for end in (amount.lower, amount.upper)]
     return ends[0] if amount.exact else " .. ".join(ends)
 
 
-def origins(inputs: Mapping[str, Input]) -> str:
+def describe_origins(inputs: Mapping[str, Input]) -> str:
     """Describe the origins of the inputs in a line: `all inputs derived`."""
     used = sorted({value.origin for value in inputs.values() if value.origin != "given"})
     names = {origin: [name for name, value in inputs.items() if value.origin == origin] for origin in used}
@@ -147,13 +147,13 @@ def origins(inputs: Mapping[str, Input]) -> str:
     return "; ".join(f"{', '.join(names[origin])} {origin}" for origin in used)
 
 
-def shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
+def compute_shares(terms: Mapping[str, Interval]) -> dict[str, Fraction]:
     """Return the share of each term in the sum, with the midpoints of their bounds as values."""
     total = sum((term.middle for term in terms.values()), Fraction(0))
     return {name: term.middle / total if total else Fraction(0) for name, term in terms.items()}
 
 
-def floor(result: EnergyResult) -> list[str]:
+def list_lower_bounds(result: EnergyResult) -> list[str]:
     """Return lines with the lower bounds for any algorithm of the problem, and the factors of the costs over these."""
     least, estimate = result.floor, result.estimate
     if least is None or estimate is None:

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 
-from archline.numbers import exact, readable
+from archline.numbers import format_exact, format_readable
 from archline.records import record
 from archline.report.json import VERSION, csv_text, render
-from archline.report.layout import Columns, page
+from archline.report.layout import Columns, render_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -72,11 +72,11 @@ class PictureView:
         """Return the points as a table for people."""
         rows = [self.columns, *([short_text(cell) for cell in row] for row in self.rows)]
         points = Columns(rows, range(len(self.columns)))
-        return page(width, self.title, [points], *([columns_below] for columns_below in self.more), self.notes)
+        return render_page(width, self.title, [points], *([columns_below] for columns_below in self.more), self.notes)
 
     def csv(self) -> str:
         """Return the points, a line each; unknown values are empty cells."""
-        rows = ([exact(cell) if isinstance(cell, int | Fraction) else cell for cell in row] for row in self.rows)
+        rows = ([format_exact(cell) if isinstance(cell, int | Fraction) else cell for cell in row] for row in self.rows)
         return csv_text([self.columns, *rows])
 
     def json(self) -> str:
@@ -89,12 +89,12 @@ def short_text(cell: Cell, digits: int = 5) -> str:
         case float():
             return f"{cell:.{digits}g}"
         case int() | Fraction():
-            return readable(cell)
+            return format_readable(cell)
         case _:
             return cell or ""
 
 
-def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
+def find_last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
     """Return the largest number from 2^`low` to 2^`high` up to which a condition holds; elementwise for arrays.
 
     The exponent is bisected 60 times; `holds` is called with the number.
@@ -107,6 +107,6 @@ def last(holds: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return np.exp2(low)
 
 
-def power_of_two(value: float, _: object) -> str:
+def format_power_of_two(value: float, _: object) -> str:
     """Format a tick of a logarithmic axis of base 2: `1/4`, `8`."""
     return f"{value:g}" if value >= 1 else f"1/{1 / value:g}"

@@ -16,7 +16,7 @@ from archline.expr.intervals import EvaluationError, Interval
 from archline.language.diagnostics import error
 from archline.records import record
 from archline.report.pictures import PictureView
-from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER, legend, panels
+from archline.report.pictures.drawing import DARK, LOWER, STYLES, UPPER, make_panels, place_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,7 +42,7 @@ class Balance(PictureView):
         """Draw a line for each side, with crossings marked and named by their years."""
         from matplotlib.ticker import MaxNLocator
 
-        (axes,) = panels(figure, 1)
+        (axes,) = make_panels(figure, 1)
         year, *rest = map(self.column, self.columns)
         sides = dict(zip(self.columns[1:], rest, strict=True))
         axes.set_yscale("log", base=2)
@@ -56,14 +56,14 @@ class Balance(PictureView):
             height = np.exp2(np.interp(when, year, np.log2(sides[right])))
             label = f"{left}\npasses {right} in {when:.1f}"
             axes.plot(when, height, marker, color=DARK, markersize=5.5, label=label)
-        legend(axes)
+        place_legend(axes)
 
 
-def view(machine: Machine, first: int, end: int) -> Balance:
+def make_view(machine: Machine, first: int, end: int) -> Balance:
     """Return the picture of the sides from year `first` to `end`. Raises ArchlineError (AL458)."""
-    rows = tuple((year, *_sides(machine.in_year(year))) for year in range(first, end + 1))
+    rows = tuple((year, *_compute_sides(machine.in_year(year))) for year in range(first, end + 1))
     columns = ("year", *LABELS)
-    crossings = tuple(_crossings(np.array(rows, dtype=float)))
+    crossings = tuple(_find_crossings(np.array(rows, dtype=float)))
     sentences = [f"{left} passes {right} in {when:.1f}" for left, right, when in crossings]
     notes = (
         "Czechowski, Battaglino, McClanahan, Chandramowlishwaran and Vuduc, HotPar 2011: a machine is balanced while "
@@ -75,7 +75,7 @@ def view(machine: Machine, first: int, end: int) -> Balance:
     return Balance(title, notes, columns, rows, crossings)
 
 
-def _sides(machine: Machine) -> list[float]:
+def _compute_sides(machine: Machine) -> list[float]:
     on = ModelOnMachine(find_model("balance"), machine, ())
     exprs = {name: on.formula(formula) for name, formula in FORMULAS.items()}
     missing = sorted(frozenset().union(*map(names_in, exprs.values())) - machine.values.keys())
@@ -91,7 +91,7 @@ def _sides(machine: Machine) -> list[float]:
     return [words, words / float(machine.values["word"]), root, log]
 
 
-def _crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
+def _find_crossings(table: np.ndarray[tuple[int, int], np.dtype[np.float64]]) -> Iterator[tuple[str, str, float]]:
     """Yield left and right sides, with the year in which the left one passes: between rows their logs are linear."""
     names: Sequence[str] = tuple(LABELS)
     for left, right in ((1, 3), (2, 3), (1, 4), (2, 4)):

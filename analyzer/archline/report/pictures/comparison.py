@@ -11,20 +11,28 @@ import numpy as np
 from archline.compare.results import ComparedPoint, CostComparison
 from archline.compare.verdicts import Crossover
 from archline.energy.estimates import Estimate
-from archline.energy.optimise.constraints import UNITS
+from archline.energy.optimise.constraints import OBJECTIVE_UNITS
 from archline.energy.units import format_amount
 from archline.expr.intervals import Interval
 from archline.records import record
 from archline.report.energies.shown import caches_text, ratio_text, sizes_text
 from archline.report.pictures import Cell, PictureView
-from archline.report.pictures.drawing import DARK, LOOKS, MARKS, SHADES, in_unit, legend, panels
+from archline.report.pictures.drawing import (
+    DARK,
+    LINE_LOOKS,
+    MARKS,
+    SHADES,
+    format_axis_in_unit,
+    make_panels,
+    place_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-MAX_LINES = 6
+MAX_SERIES = 6
 """The maximum number of series in a picture."""
 Key = tuple[str, str]
 """An algorithm and a machine."""
@@ -41,29 +49,31 @@ class ComparisonLines(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Draw a line and a band of bounds for each series; below, ratios to the first algorithm; crossovers."""
-        values, ratios = panels(figure, 3.4, 2.0)
+        values, ratios = make_panels(figure, 3.4, 2.0)
         sizes = self.column("size")
         if sizes.max() >= 4 * sizes.min():
             values.set_xscale("log", base=2)
             values.xaxis.set_major_formatter(lambda size, _: f"{size:g}")
         for axes, what in ((values, ""), (ratios, " ratio")):
-            for key, look in zip(_keys(self.found), LOOKS, strict=False):
-                rows = [point for point in self.points if _key(point) == key and point["lower" + what] is not None]
+            for key, look in zip(_list_keys(self.found), LINE_LOOKS, strict=False):
+                rows = [
+                    point for point in self.points if _get_row_key(point) == key and point["lower" + what] is not None
+                ]
                 if rows and not (what and key[0] == self.found.algorithms[0]):
                     size, low, high = (np.array([point[name] for point in rows], dtype=float)
                                        for name in ("size", "lower" + what, "upper" + what))  # fmt: skip
                     axes.fill_between(size, low, high, color=look["color"], alpha=0.25, linewidth=0)
-                    axes.plot(size, (low + high) / 2, label=_named(key, self.found), **look)
+                    axes.plot(size, (low + high) / 2, label=_label_series(key, self.found), **look)
             for crossover in self.found.crossovers:
-                label = _described(crossover, self.found, ",\n")
+                label = _describe_crossover(crossover, self.found, ",\n")
                 axes.axvspan(crossover.start, crossover.end, color=MARKS, alpha=0.35, linewidth=1.2, label=label)
-            self._scale(axes, what)
+            self._set_scale(axes, what)
         ratios.axhline(1, color=MARKS, linewidth=0.9)
         ratios.set_xlabel(self.found.variable.replace("=", " = "))
-        ratios.set_ylabel(f"over {_short(self.found.algorithms[0], 22)}")
-        legend(values)
+        ratios.set_ylabel(f"over {_shorten_name(self.found.algorithms[0], 22)}")
+        place_legend(values)
 
-    def _scale(self, axes: Axes, what: str) -> None:
+    def _set_scale(self, axes: Axes, what: str) -> None:
         ends = np.concatenate([self.column("lower" + what), self.column("upper" + what)])
         low, high = (float(end) for end in (np.nanmin(ends), np.nanmax(ends)))
         if low > 0 and high >= 8 * low:
@@ -72,7 +82,7 @@ class ComparisonLines(PictureView):
         elif not what:
             axes.set_ylim(0, 1.15 * high or 1)
         if not what:
-            _in_its_unit(axes.yaxis, self.found, self.unit)
+            _label_axis(axes.yaxis, self.found, self.unit)
 
 
 @record
@@ -91,9 +101,9 @@ class ComparisonBars(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Draw bars of stacked terms, bounds as whiskers; at the right of each the amount, and the ratio."""
-        (axes,) = panels(figure, 1)
-        wholes = [_by(estimate, self.found) for estimate in self.estimates.values()]
-        names = [_named(key, self.found) for key in self.estimates]
+        (axes,) = make_panels(figure, 1)
+        wholes = [_require_amount(estimate, self.found) for estimate in self.estimates.values()]
+        names = [_label_series(key, self.found) for key in self.estimates]
         shades: dict[str, str] = {}
         for row, (estimate, whole) in enumerate(zip(self.estimates.values(), wholes, strict=True)):
             start = 0.0
@@ -108,11 +118,12 @@ class ComparisonBars(PictureView):
         axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_yticks(range(len(names)), names, fontsize=8)
         axes.grid(False, axis="y")
-        _in_its_unit(axes.xaxis, self.found, self.unit)
+        _label_axis(axes.xaxis, self.found, self.unit)
         amounts = [
-            format_amount(whole, self.unit) if self.unit in UNITS.values() else ratio_text(whole) for whole in wholes
+            format_amount(whole, self.unit) if self.unit in OBJECTIVE_UNITS.values() else ratio_text(whole)
+            for whole in wholes
         ]
-        against = map(self._against, self.estimates)
+        against = map(self._compare_with_minimum, self.estimates)
         labels = [f"{amount}\n{ratio}".strip() for amount, ratio in zip(amounts, against, strict=True)]
         right = axes.secondary_yaxis("right")
         right.set_yticks(range(len(names)), labels, fontsize=8)
@@ -122,9 +133,13 @@ class ComparisonBars(PictureView):
         if len(shades) > 1:
             axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(shades), frameon=False, fontsize=8)
 
-    def _against(self, key: Key) -> str:
+    def _compare_with_minimum(self, key: Key) -> str:
         """Return the ratio to the minimum on the same machine, with its verdict; empty for the minimum itself."""
-        rivals = {rival: _by(estimate, self.found) for rival, estimate in self.estimates.items() if rival[1] == key[1]}
+        rivals = {
+            rival: _require_amount(estimate, self.found)
+            for rival, estimate in self.estimates.items()
+            if rival[1] == key[1]
+        }
         least = min(rivals, key=lambda rival: rivals[rival].upper)
         if key == least:
             return ""
@@ -133,20 +148,22 @@ class ComparisonBars(PictureView):
                 verdict, ratio = point.verdict, point.verdict.ratio
                 if ratio is not None and point.pair[0] != key[0]:
                     ratio = Interval.of(1) / ratio
-                winner = "" if point.winner in (None, least[0]) else f", {_short(str(point.winner), 22)} takes less"
-                return f"{ratio_text(ratio)} times {_short(least[0], 22)}: {verdict.verdict}{winner}"
+                winner = (
+                    "" if point.winner in (None, least[0]) else f", {_shorten_name(str(point.winner), 22)} takes less"
+                )
+                return f"{ratio_text(ratio)} times {_shorten_name(least[0], 22)}: {verdict.verdict}{winner}"
         return ""
 
 
-def view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
+def make_view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
     """Return lines if a size is swept, else bars; without rows if there is nothing to draw."""
     first = comparison.points[0]
     machines = dict.fromkeys(point.machine.title for point in comparison.points)
-    unit = UNITS[comparison.by]
+    unit = OBJECTIVE_UNITS[comparison.by]
     lacking = [name for name in comparison.model.scale if name not in first.machine.quantities]
     if lacking and comparison.by != "energy":
         unit = f"relative ({lacking[0]} is not known)"
-    names = [_short(algorithm) for algorithm in comparison.algorithms]
+    names = [_shorten_name(algorithm) for algorithm in comparison.algorithms]
     listed = f"{', '.join(names[:-1])} and {names[-1]}"
     listed = listed if len(listed) < 60 else f"{len(names)} algorithms"
     on = " and ".join(machines) if len(machines) < 3 else f"{len(machines)} machines"
@@ -159,8 +176,8 @@ def view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
         comparison.model.source,
     )
     if swept:
-        rows = tuple(row for point in comparison.points for row in _rows(comparison, point, swept[0]))
-        sentence = "; ".join(_described(crossover, comparison, ", ") for crossover in comparison.crossovers)
+        rows = tuple(row for point in comparison.points for row in _make_rows(comparison, point, swept[0]))
+        sentence = "; ".join(_describe_crossover(crossover, comparison, ", ") for crossover in comparison.crossovers)
         notes = (
             *notes,
             "Lines and bands between the sizes guide the eye.",
@@ -169,7 +186,7 @@ def view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
         columns = ("size", "algorithm", "machine", "lower", "upper", "lower ratio", "upper ratio")
         return ComparisonLines(title, notes, columns, tuple(dict.fromkeys(rows)), comparison, unit)
     estimates: dict[Key, Estimate] = {}
-    for key in _keys(comparison):
+    for key in _list_keys(comparison):
         for point in comparison.points:
             for name, estimate in zip(point.pair, (point.first, point.second), strict=True):
                 if (
@@ -178,21 +195,21 @@ def view(comparison: CostComparison) -> ComparisonLines | ComparisonBars:
                     and key == (name, point.machine.name)
                 ):
                     estimates[key] = estimate
-    bars = tuple((*key, *_ends(_by(estimate, comparison))) for key, estimate in estimates.items())
+    bars = tuple((*key, *_convert_ends(_require_amount(estimate, comparison))) for key, estimate in estimates.items())
     return ComparisonBars(title, notes, ("algorithm", "machine", "lower", "upper"), bars, comparison, unit, estimates)
 
 
-def _in_its_unit(axis: Axis, comparison: CostComparison, unit: str) -> None:
+def _label_axis(axis: Axis, comparison: CostComparison, unit: str) -> None:
     """Label an axis with its quantity, and its numbers with prefixes of the unit, if it has one."""
-    named, has_unit = comparison.by.replace("_", "-"), unit in UNITS.values()
+    named, has_unit = comparison.by.replace("_", "-"), unit in OBJECTIVE_UNITS.values()
     axis.set_label_text(named if has_unit else f"{named}, {unit}")
     if has_unit:
-        in_unit(axis, unit)
+        format_axis_in_unit(axis, unit)
     else:
         axis.set_major_formatter(lambda value, _: f"{value:g}")
 
 
-def _rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
+def _make_rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[tuple[Cell, ...]]:
     """Return the rows of both algorithms of a pair that begins with the first algorithm, which ratios are to."""
     if point.pair[0] != comparison.algorithms[0]:
         return []
@@ -202,43 +219,43 @@ def _rows(comparison: CostComparison, point: ComparedPoint, size: str) -> list[t
     for name, estimate, over in zip(point.pair, (point.first, point.second), (Interval.of(1), inverse), strict=True):
         amount = None if estimate is None else estimate.by(comparison.by)
         if amount is not None:
-            rows.append((int(point.at[size]), name, point.machine.name, *_ends(amount), *_ends(over)))
+            rows.append((int(point.at[size]), name, point.machine.name, *_convert_ends(amount), *_convert_ends(over)))
     return rows
 
 
-def _ends(amount: Interval | None) -> tuple[Cell, Cell]:
+def _convert_ends(amount: Interval | None) -> tuple[Cell, Cell]:
     return (None, None) if amount is None else (float(amount.lower), float(amount.upper))
 
 
-def _by(estimate: Estimate, comparison: CostComparison) -> Interval:
+def _require_amount(estimate: Estimate, comparison: CostComparison) -> Interval:
     amount = estimate.by(comparison.by)
     assert amount is not None
     return amount
 
 
-def _keys(comparison: CostComparison) -> list[Key]:
+def _list_keys(comparison: CostComparison) -> list[Key]:
     machines = dict.fromkeys(point.machine.name for point in comparison.points)
     return [(name, machine) for machine in machines for name in comparison.algorithms]
 
 
-def _key(row: Mapping[str, Cell]) -> Key:
+def _get_row_key(row: Mapping[str, Cell]) -> Key:
     return str(row["algorithm"]), str(row["machine"])
 
 
-def _several(comparison: CostComparison) -> bool:
+def _has_several_machines(comparison: CostComparison) -> bool:
     return len({point.machine.name for point in comparison.points}) > 1
 
 
-def _named(key: Key, comparison: CostComparison) -> str:
+def _label_series(key: Key, comparison: CostComparison) -> str:
     name = key[0] if len(key[0]) <= 25 else "\n".join(wrap(key[0].replace(",", ", "), 25)[:3])
-    return f"{name}\n{_short(key[1], 25)}" if _several(comparison) else name
+    return f"{name}\n{_shorten_name(key[1], 25)}" if _has_several_machines(comparison) else name
 
 
-def _described(crossover: Crossover, comparison: CostComparison, comma: str) -> str:
-    on = f"on {crossover.machine} " if _several(comparison) else ""
-    before, after = _short(crossover.before), _short(crossover.after)
+def _describe_crossover(crossover: Crossover, comparison: CostComparison, comma: str) -> str:
+    on = f"on {crossover.machine} " if _has_several_machines(comparison) else ""
+    before, after = _shorten_name(crossover.before), _shorten_name(crossover.after)
     return f"{on}{before} takes less up to {crossover.start}{comma}{after} from {crossover.end} on"
 
 
-def _short(name: str, most: int = 40) -> str:
+def _shorten_name(name: str, most: int = 40) -> str:
     return name if len(name) <= most else f"{name[: most - 3]}..."

@@ -22,7 +22,7 @@ WIDTH = 9.0
 UPPER, LOWER, MARKS, DARK = "#b2402f", "#2f6db2", "#8a8a8a", "#222222"
 SHADES = ("#a9bbcf", "#e3c4a3", "#8f959c", "#d3dbc4", "#ece9e4", "#c9b8d6", "#c49a8a")
 STYLES: tuple[Any, ...] = ("-", (0, (6, 2)), (0, (1, 1.5)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (9, 2, 1, 2, 1, 2)))
-LOOKS: tuple[dict[str, Any], ...] = tuple(
+LINE_LOOKS: tuple[dict[str, Any], ...] = tuple(
     {"color": color, "linestyle": style, "marker": marker, "markersize": 4.5, "linewidth": 1.6}
     for color, style, marker in zip(
         (LOWER, UPPER, DARK, "#4d7a33", "#7a4f99", "#8a6d00"), STYLES, ("o", "s", "^", "D", "v", "P"), strict=True
@@ -31,18 +31,18 @@ LOOKS: tuple[dict[str, Any], ...] = tuple(
 """Six lines that differ in grey as well."""
 
 
-def picture(view: PictureView, form: str) -> bytes:
+def render_picture(view: PictureView, form: str) -> bytes:
     """Render the picture as SVG, PNG or PDF; equal views give equal bytes. Raises ImportError without matplotlib."""
     from matplotlib import rc_context
 
     target = BytesIO()
     metadata: Any = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(form)
     with rc_context(SETTINGS):
-        figure(view).savefig(target, format=form, dpi=160, metadata=metadata)
+        make_figure(view).savefig(target, format=form, dpi=160, metadata=metadata)
     return target.getvalue()
 
 
-def figure(view: PictureView) -> Figure:
+def make_figure(view: PictureView) -> Figure:
     """Make the figure: the title, the drawing of the view, and its notes."""
     from matplotlib import rc_context
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -60,7 +60,7 @@ def figure(view: PictureView) -> Figure:
     return result
 
 
-def panels(figure: Figure, *heights: float) -> list[Axes]:
+def make_panels(figure: Figure, *heights: float) -> list[Axes]:
     """Make panels in a column with one x axis, with heights in these ratios."""
     result: list[Axes] = list(figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights).flat)
     for axes in result:
@@ -70,7 +70,7 @@ def panels(figure: Figure, *heights: float) -> list[Axes]:
     return result
 
 
-def in_unit(axis: Axis, unit: str) -> None:
+def format_axis_in_unit(axis: Axis, unit: str) -> None:
     """Label the numbers of an axis with the unit and its prefixes: `0.5 mJ`."""
     from matplotlib.ticker import LogLocator, NullFormatter
 
@@ -99,6 +99,6 @@ def in_unit(axis: Axis, unit: str) -> None:
     axis.set_major_formatter(shown)
 
 
-def legend(axes: Axes) -> None:
+def place_legend(axes: Axes) -> None:
     """Put the legend at the right of a panel, where it covers nothing."""
     axes.legend(loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False, fontsize=8)

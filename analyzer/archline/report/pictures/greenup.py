@@ -12,15 +12,15 @@ from archline.energy.machines import Machine
 from archline.energy.models import find_model
 from archline.expr.arrays import Array, compile_formulas
 from archline.records import record
-from archline.report.pictures import PictureView, last, power_of_two
-from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, legend, panels
+from archline.report.pictures import PictureView, find_last, format_power_of_two
+from archline.report.pictures.drawing import DARK, LOWER, MARKS, SHADES, STYLES, UPPER, make_panels, place_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MIN_OCTAVE, MAX_OCTAVE = -2, 6
 """The exponents of 2 between which m, the reduction of the traffic, is drawn."""
-AN_OCTAVE = 16
+POINTS_PER_OCTAVE = 16
 SIDES = {"energy": "f for greenup", "time": "f for speedup"}
 
 
@@ -34,7 +34,7 @@ class Greenup(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Draw the regions shaded, and the outlines of speedup and greenup."""
-        (axes,) = panels(figure, 1)
+        (axes,) = make_panels(figure, 1)
         m, greenup, speedup = map(self.column, self.columns)
         left, most = 2.0**MIN_OCTAVE, max(2.0, float(max(greenup.max(), speedup.max())))
         axes.set_xscale("log", base=2)
@@ -42,7 +42,7 @@ class Greenup(PictureView):
         axes.set_xlim(left, float(np.exp2(np.ceil(np.log2(most)) + 1)))
         axes.set_ylim(m[0], m[-1])
         for axis in (axes.xaxis, axes.yaxis):
-            axis.set_major_formatter(power_of_two)
+            axis.set_major_formatter(format_power_of_two)
         axes.set_xlabel("f: the flops are f times those of the base")
         axes.set_ylabel("m: the traffic is that of the base over m")
         fast, green = np.maximum(speedup, left), np.maximum(greenup, left)
@@ -57,18 +57,18 @@ class Greenup(PictureView):
         for label, f, color, style in zip(
             ("same time", "same energy"), (speedup, greenup), (LOWER, UPPER), STYLES, strict=False
         ):
-            axes.plot(*_outline(f, m), color=color, linestyle=style, linewidth=1.8, label=label)
+            axes.plot(*_clip_outline(f, m), color=color, linestyle=style, linewidth=1.8, label=label)
         axes.plot([1], [1], "o", color=DARK, markersize=5, label=f"base, I = {self.intensity:g} flop/B")
-        legend(axes)
+        place_legend(axes)
 
 
-def _outline(f: Array, m: Array) -> tuple[Array, Array]:
+def _clip_outline(f: Array, m: Array) -> tuple[Array, Array]:
     """Return the part of an outline at the right of the left edge, with a point on that edge before it."""
     inside = f >= 2.0**MIN_OCTAVE * (1 - 1e-6)
     return np.array([2.0**MIN_OCTAVE, *f[inside]]), np.array([m[inside][0], *m[inside]])
 
 
-def view(machine: Machine, intensity: float) -> Greenup:
+def make_view(machine: Machine, intensity: float) -> Greenup:
     """Return the picture, with outlines by the model's time and energy. Raises ArchlineError (AL458)."""
     on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
     on.require()
@@ -82,10 +82,10 @@ def view(machine: Machine, intensity: float) -> Greenup:
     base = answers({**numbers, "flops": np.array([intensity]), "traffic": np.ones(1)})
     left = np.array([2.0**MIN_OCTAVE])
     # The m at which each outline enters at the left edge.
-    ends = [1 / last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
-    grid = np.exp2(np.linspace(MIN_OCTAVE, MAX_OCTAVE, (MAX_OCTAVE - MIN_OCTAVE) * AN_OCTAVE + 1))
+    ends = [1 / find_last(partial(less, what, left), -60.0, 60.0).item() for what in SIDES]
+    grid = np.exp2(np.linspace(MIN_OCTAVE, MAX_OCTAVE, (MAX_OCTAVE - MIN_OCTAVE) * POINTS_PER_OCTAVE + 1))
     m = np.array(sorted([*grid, *(end * (1 + 1e-9) for end in ends if grid[0] < end < grid[-1])]))
-    edges = [last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
+    edges = [find_last(partial(less, what, share=1 / m), np.full_like(m, -60), np.full_like(m, 60)) for what in SIDES]
     columns = [np.where(edge > 2.0**-59, edge, 0.0) for edge in edges]
     rows = tuple((float(x), *(float(column[row]) for column in columns)) for row, x in enumerate(m))
     notes = (

@@ -8,22 +8,22 @@ from textwrap import shorten
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from archline.expr.intervals import Number, Point
-from archline.numbers import exact, readable
+from archline.numbers import format_exact, format_readable
 from archline.records import record
-from archline.report.json import VERSION, point
+from archline.report.json import VERSION, make_point_document
 from archline.report.layout import Columns
 from archline.report.pictures import PictureView
-from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, panels
+from archline.report.pictures.drawing import DARK, LOWER, MARKS, UPPER, make_panels
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 COLUMNS = ("Z", "lower", "simulated", "upper")
-MAX_LETTERS = 112
-LABELLED = 6
+MAX_LABEL_LENGTH = 112
+MAX_LABELLED_REGIMES = 6
 """The maximum number of regimes that are labelled."""
-LETTER = 0.011
+LETTER_WIDTH = 0.011
 """The width of a letter of a label, as a share of that of the axes."""
 
 
@@ -66,7 +66,7 @@ class IoCurves(PictureView):
     @property
     def more(self) -> tuple[Columns, ...]:
         """The regimes."""
-        listed = [[readable(regime.words), regime.when, "<=", regime.upper] for regime in self.regimes]
+        listed = [[format_readable(regime.words), regime.when, "<=", regime.upper] for regime in self.regimes]
         return (Columns([["from Z", "", "", "io"], *listed]),) if listed else ()
 
     @property
@@ -77,10 +77,10 @@ class IoCurves(PictureView):
     @property
     def below(self) -> Sequence[str]:
         """The numbered regimes, and the notes."""
-        regimes = labelled(self)
+        regimes = select_labelled_regimes(self)
         left = len(self.regimes) - len(regimes)
         more = [f"regimes not shown, as they save less: {left} (see --format text)"] if left else []
-        return [*(_listed(number, regime) for number, regime in enumerate(regimes, 1)), *more, *self.notes]
+        return [*(_format_regime(number, regime) for number, regime in enumerate(regimes, 1)), *more, *self.notes]
 
     @property
     def document(self) -> Mapping[str, Any]:
@@ -88,15 +88,15 @@ class IoCurves(PictureView):
         return {
             "version": VERSION,
             "algorithm": self.algorithm,
-            "at": point(self.at),
+            "at": make_point_document(self.at),
             "L": self.line,
             "metric": "io",
             "points": [
-                {name: None if value is None else exact(value) for name, value in zip(COLUMNS, row, strict=True)}
+                {name: None if value is None else format_exact(value) for name, value in zip(COLUMNS, row, strict=True)}
                 for row in self.rows
             ],
             "regimes": [
-                {"Z": exact(regime.words), "when": regime.when, "upper": regime.upper} for regime in self.regimes
+                {"Z": format_exact(regime.words), "when": regime.when, "upper": regime.upper} for regime in self.regimes
             ],
             "data": self.data,
             "skipped": self.skipped,
@@ -104,40 +104,47 @@ class IoCurves(PictureView):
 
     def draw(self, figure: Figure) -> None:
         """Draw the curves, and the regimes numbered at their minimum Z."""
-        (axes,) = panels(figure, 1)
-        _draw(axes, self)
-        _mark(axes, labelled(self))
+        (axes,) = make_panels(figure, 1)
+        _draw_bounds(axes, self)
+        _mark_regimes(axes, select_labelled_regimes(self))
 
 
-def labelled(view: IoCurves) -> tuple[IoRegime, ...]:
+def select_labelled_regimes(view: IoCurves) -> tuple[IoRegime, ...]:
     """Return the first regime, the last, and up to four between them at which the upper bound falls most."""
     regimes = list(view.regimes)
-    values = [_upper_from(view, regime.words) for regime in regimes]
-    while len(regimes) > LABELLED:
+    values = [_find_upper_bound(view, regime.words) for regime in regimes]
+    while len(regimes) > MAX_LABELLED_REGIMES:
         falls = {index: values[index - 1] / (values[index] or 1) for index in range(1, len(regimes) - 1)}
         least = min(falls, key=lambda index: falls[index])
         del regimes[least], values[least]
     return tuple(regimes)
 
 
-def _upper_from(view: IoCurves, words: int) -> float:
+def _find_upper_bound(view: IoCurves, words: int) -> float:
     """Return the upper bound at the first point with at least this number of words."""
     return float(next((row.upper for row in view.rows if row.words >= words), view.rows[-1].upper))
 
 
-def _listed(number: int, regime: IoRegime) -> str:
-    text = f"{number}: {regime.when}, here {readable(regime.words)}: io <= {regime.upper}"
-    return shorten(text, MAX_LETTERS, placeholder=" ...")
+def _format_regime(number: int, regime: IoRegime) -> str:
+    text = f"{number}: {regime.when}, here {format_readable(regime.words)}: io <= {regime.upper}"
+    return shorten(text, MAX_LABEL_LENGTH, placeholder=" ...")
 
 
-def _draw(axes: Axes, view: IoCurves) -> None:
+def _draw_bounds(axes: Axes, view: IoCurves) -> None:
     words = [float(row.words) for row in view.rows]
     upper = [float(row.upper) for row in view.rows]
     lower = [float(row.lower) for row in view.rows]
     # io decreases as Z grows: between two points it is at most that at the first, at least that at the second.
     axes.step(words, upper, where="post", color=UPPER, linewidth=1.6, label="upper bound")
-    axes.step(words, lower, where="pre", color=LOWER, linewidth=1.6, label=_lower_label(lower))
-    axes.fill_between(_corners(words), _after(upper), _before(lower), color=MARKS, alpha=0.13, linewidth=0)
+    axes.step(words, lower, where="pre", color=LOWER, linewidth=1.6, label=_label_lower_bound(lower))
+    axes.fill_between(
+        _list_step_ends(words),
+        _repeat_left_values(upper),
+        _repeat_right_values(lower),
+        color=MARKS,
+        alpha=0.13,
+        linewidth=0,
+    )
     runs = [(float(row.words), float(row.simulated)) for row in view.rows if row.simulated is not None]
     if runs:
         axes.plot(*zip(*runs, strict=True), "o", color=DARK, markersize=3.2, label="simulated, optimal replacement")
@@ -152,28 +159,28 @@ def _draw(axes: Axes, view: IoCurves) -> None:
     axes.legend(loc="best", frameon=True, framealpha=0.9, edgecolor="none")
 
 
-def _lower_label(lower: list[float]) -> str:
+def _label_lower_bound(lower: list[float]) -> str:
     if max(lower) <= 0:
         return "lower bound: 0"
     return "lower bound" if min(lower) > 0 else "lower bound (0 where it is not drawn)"
 
 
-def _corners(words: list[float]) -> list[float]:
+def _list_step_ends(words: list[float]) -> list[float]:
     """Return both ends of each step from a point to the next."""
     return [end for pair in pairwise(words) for end in pair]
 
 
-def _after(values: list[float]) -> list[float]:
+def _repeat_left_values(values: list[float]) -> list[float]:
     """Return each value but the last, twice: of a step from a point to the next, that at the first."""
     return [height for value in values[:-1] for height in (value, value)]
 
 
-def _before(values: list[float]) -> list[float]:
+def _repeat_right_values(values: list[float]) -> list[float]:
     """Return each value but the first, twice: of a step from a point to the next, that at the second."""
     return [height for value in values[1:] for height in (value, value)]
 
 
-def _mark(axes: Axes, regimes: Sequence[IoRegime]) -> None:
+def _mark_regimes(axes: Axes, regimes: Sequence[IoRegime]) -> None:
     """Draw a dotted line at the start of each regime, its number above; numbers of close lines in one text."""
     scale = axes.transData.transform
     left, right = (axes.transAxes.transform((side, 0.0))[0] for side in (0, 1))
@@ -181,14 +188,18 @@ def _mark(axes: Axes, regimes: Sequence[IoRegime]) -> None:
     for number, regime in enumerate(regimes, 1):
         axes.axvline(float(regime.words), color=MARKS, linestyle=":", linewidth=0.9, zorder=0.5)
         group = (scale((float(regime.words), 1.0))[0] - left) / (right - left), [number]
-        while groups and group[0] - groups[-1][0] < LETTER * (len(_numbers(groups[-1][1] + group[1])) + 2) / 2:
+        while (
+            groups and group[0] - groups[-1][0] < LETTER_WIDTH * (len(_join_numbers(groups[-1][1] + group[1])) + 2) / 2
+        ):
             place, numbers = groups.pop()
             together = [*numbers, *group[1]]
             group = (place * len(numbers) + group[0] * len(group[1])) / len(together), together
         groups.append(group)
     for place, numbers in groups:
-        axes.text(place, 1.01, _numbers(numbers), transform=axes.transAxes, ha="center", color="#555555", fontsize=8)
+        axes.text(
+            place, 1.01, _join_numbers(numbers), transform=axes.transAxes, ha="center", color="#555555", fontsize=8
+        )
 
 
-def _numbers(numbers: Sequence[int]) -> str:
+def _join_numbers(numbers: Sequence[int]) -> str:
     return ", ".join(map(str, numbers))

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from archline.records import record
 from archline.report.pictures import PictureView
-from archline.report.pictures.drawing import LOOKS, SHADES, legend, panels
+from archline.report.pictures.drawing import LINE_LOOKS, SHADES, make_panels, place_legend
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-COLOR = "#4d7a33"
+MARK_COLOR = "#4d7a33"
 
 
 @record
@@ -62,12 +62,12 @@ class Redrawn(PictureView):
         """Draw each series in its panel, with a legend at the right."""
         named = isinstance(self.rows[0][0], str)
         x = range(len(self.rows)) if named else self.column(self.columns[0])
-        for number, axes in enumerate(panels(figure, *[1] * len(self.panels))):
+        for number, axes in enumerate(make_panels(figure, *[1] * len(self.panels))):
             axes.set_ylabel(self.panels[number])
             axes.set(xscale="log" if "x" in self.log else "linear", yscale="log" if "y" in self.log else "linear")
             shown = [series for series in self.series if series.panel in (None, number)]
             for series, look in zip(
-                (series for series in shown if named or series.upper is None), LOOKS * 2, strict=False
+                (series for series in shown if named or series.upper is None), LINE_LOOKS * 2, strict=False
             ):
                 if named and series.upper is not None:
                     reach = (series.upper - series.values) / 2
@@ -87,7 +87,7 @@ class Redrawn(PictureView):
                 axes.set_xticks(x, [str(row[0]) for row in self.rows], rotation=30, ha="right")
             if self.inside is not None:
                 axes.set_ylim(self.inside)
-            legend(axes)
+            place_legend(axes)
         axes.set_xlabel(self.axis)
 
 
@@ -110,9 +110,9 @@ class Marked(PictureView):
         for number, mark in enumerate(self.marks):
             axes, style = figure.axes[mark.panel], ("--", "-.", ":")[number % 3]
             if mark.x is not None and mark.y is not None:
-                axes.plot(mark.x, mark.y, "*", color=COLOR, markersize=11, label=mark.label)
+                axes.plot(mark.x, mark.y, "*", color=MARK_COLOR, markersize=11, label=mark.label)
             elif mark.x is not None:
-                axes.axvline(mark.x, color=COLOR, linestyle=style, label=mark.label)
+                axes.axvline(mark.x, color=MARK_COLOR, linestyle=style, label=mark.label)
             elif mark.y is not None:
-                axes.axhline(mark.y, color=COLOR, linestyle=style, label=mark.label)
-            legend(axes)
+                axes.axhline(mark.y, color=MARK_COLOR, linestyle=style, label=mark.label)
+            place_legend(axes)

@@ -22,9 +22,20 @@ from archline.expr.arrays import Array, compile_formulas
 from archline.expr.intervals import Interval
 from archline.language.diagnostics import error
 from archline.records import record
-from archline.report.layout import Columns, page
-from archline.report.pictures import Cell, PictureView, last, power_of_two, short_text
-from archline.report.pictures.drawing import DARK, LOOKS, LOWER, MARKS, SHADES, STYLES, UPPER, in_unit, legend, panels
+from archline.report.layout import Columns, render_page
+from archline.report.pictures import Cell, PictureView, find_last, format_power_of_two, short_text
+from archline.report.pictures.drawing import (
+    DARK,
+    LINE_LOOKS,
+    LOWER,
+    MARKS,
+    SHADES,
+    STYLES,
+    UPPER,
+    format_axis_in_unit,
+    make_panels,
+    place_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +48,7 @@ COLUMNS = ("roofline", "arch line", "power", "constant", "memory", "computation"
 MARKERS = {MEMORY: "o", "L1": "^", "L2": "s", "L3": "D", "L4": "v"}
 """The markers of slow memory and of the levels of caches."""
 POWER_SHADES = ("#b9bec4", "#d8d4cc", "#efede8", "#d9dce8")
-AN_OCTAVE, BEYOND = 4, 3
+POINTS_PER_OCTAVE, OCTAVES_BEYOND = 4, 3
 """The number of points in an octave of the intensity, and of octaves shown beyond the marked points."""
 FIGURES = {
     "B_tau": "time balance",
@@ -47,19 +58,19 @@ FIGURES = {
 }
 
 
-def values(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
+def evaluate_model(machine: Machine, intensity: Array, served: Mapping[str, float] | None = None) -> dict[str, Array]:
     """Evaluate the model at intensities, for a byte of traffic; answers whose quantities are unknown are left out.
 
     `served` has the amounts that levels of caches serve for each flop; with it the model has levels. Raises
     ArchlineError (AL458).
     """
     served = served or {}
-    on = _on(machine, served)
+    on = _make_model_on_machine(machine, served)
     on.require()
     exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.lacking(formula)}
     exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.lacking(name)}
-    if limited(machine):
-        exprs["capped"] = _on(machine, served, "+cap").formula("time")
+    if has_power_limit(machine):
+        exprs["capped"] = _make_model_on_machine(machine, served, "+cap").formula("time")
     numbers = {name: float(value) for name, value in machine.values.items()}
     amounts = {name: intensity * amount for name, amount in served.items()}
     with np.errstate(all="ignore"):
@@ -69,12 +80,14 @@ def values(machine: Machine, intensity: Array, served: Mapping[str, float] | Non
     return {**answers, CACHES: sum((answers[level] for level in on.model.levels if level in answers), 0 * intensity)}
 
 
-def _on(machine: Machine, served: Mapping[str, float] | None = None, option: str = "") -> ModelOnMachine:
+def _make_model_on_machine(
+    machine: Machine, served: Mapping[str, float] | None = None, option: str = ""
+) -> ModelOnMachine:
     chosen = find_model(f"roofline{'+levels' * bool(served)}{option}").on(machine)
     return ModelOnMachine(chosen, machine, ("flops", "traffic", *(served or ())))
 
 
-def limited(machine: Machine) -> bool:
+def has_power_limit(machine: Machine) -> bool:
     """Test whether there is a limit on power, above the constant power."""
     numbers = machine.values
     return "power_limit" in numbers and has_energy(machine) and numbers["power_limit"] > numbers.get("pi0", 0)
@@ -82,7 +95,7 @@ def limited(machine: Machine) -> bool:
 
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
     """Test whether the machine has the quantities of energies; data sheets often have those of time alone."""
-    on = _on(machine, served)
+    on = _make_model_on_machine(machine, served)
     return not on.lacking(*on.model.energy)
 
 
@@ -118,19 +131,19 @@ class Roofline(PictureView):
                 shown = {**point, **(dict.fromkeys(parts, "") if replaced else {}), **replaced}
                 rows.append([short_text(shown[name], 4) for name in columns])
         more = f"{len(self.points)} points with `--format csv`, {len(rows) - 2} here"
-        return page(width, self.title, [Columns(rows, range(len(columns)))], [more, *self.notes])
+        return render_page(width, self.title, [Columns(rows, range(len(columns)))], [more, *self.notes])
 
     def draw(self, figure: Figure) -> None:
         """Draw two panels on one axis of intensity, and between them the intensities of algorithms."""
         strip, energy = bool(self.algorithms), "power" in self.columns
         heights = [3.0, *([0.25 + 0.25 * len(self.algorithms)] * strip), *([2.4] * energy)]
-        figure_panels = panels(figure, *heights)
+        figure_panels = make_panels(figure, *heights)
         shares, last_ = figure_panels[0], figure_panels[-1]
         intensity = self.column("intensity")
         shares.set_xscale("log", base=2)
         shares.set_xlim(intensity[0], intensity[-1])
         last_.set_xlabel("intensity I = W/Q, flop/B")
-        last_.xaxis.set_major_formatter(power_of_two)
+        last_.xaxis.set_major_formatter(format_power_of_two)
         self._draw_shares(shares, intensity)
         if strip:
             self._draw_algorithms(figure_panels[1])
@@ -143,18 +156,18 @@ class Roofline(PictureView):
                 label = f"{name} = {self.marks[name]:.3g} flop/B"
                 axes.axvline(self.marks[name], color=MARKS, linestyle=style, linewidth=1.0,
                              label=label if axes is shares else None)  # fmt: skip
-        legend(shares)
+        place_legend(shares)
         if energy:
-            legend(last_)
+            place_legend(last_)
 
     @property
     def _colors(self) -> list[str]:
-        return [LOOKS[row % len(LOOKS)]["color"] for row in range(len(self.algorithms))]
+        return [LINE_LOOKS[row % len(LINE_LOOKS)]["color"] for row in range(len(self.algorithms))]
 
     def _draw_shares(self, axes: Axes, intensity: Array) -> None:
         roofs = [self.column(name) for name in ("roofline", "arch line") if name in self.columns]
         axes.set_yscale("log", base=2)
-        axes.yaxis.set_major_formatter(power_of_two)
+        axes.yaxis.set_major_formatter(format_power_of_two)
         axes.set_ylabel("share of the peak")
         whole = 1.0
         if len(self.peaks) == 1:
@@ -162,7 +175,7 @@ class Roofline(PictureView):
             whole = self.peaks[0]
             axes.set_ylabel("throughput")
             axes.set_yscale("log")
-            in_unit(axes.yaxis, "flop/s")
+            format_axis_in_unit(axes.yaxis, "flop/s")
         names = (("roofline (3)", "flop/s", LOWER), ("arch line (5)", "flop/J", UPPER))
         lines = [
             (f"{name}; {'1' if whole == 1 else 'peak'} is {format_si(Fraction(peak), unit)}", line, color)
@@ -234,7 +247,7 @@ class Roofline(PictureView):
         right.spines["right"].set_visible(False)
 
 
-def view(
+def make_view(
     machine: Machine,
     algorithms: Mapping[str, Mapping[str, Interval]],
     notes: Sequence[str] = (),
@@ -247,7 +260,7 @@ def view(
     """
     of_several = dict(served or {})
     energy = all(has_energy(machine, amounts) for amounts in (None, *of_several.values()))
-    at_one = values(machine, np.ones(1))
+    at_one = evaluate_model(machine, np.ones(1))
     marks = {name: float(at_one[name][0]) for name in (("B_tau", "B_eps") if energy else ("B_tau",))}
     for name, balance in marks.items():
         if not 0 < balance < np.inf:
@@ -255,7 +268,7 @@ def view(
             raise error(rules.UNSUITED_MACHINE, message)
     alone = of_several.popitem()[1] if len(of_several) == 1 == len(algorithms) else {}
     if energy and not alone:
-        marks[HALF] = float(last(lambda x: values(machine, x)["arch line"] < 0.5, -99.0, 99.0))
+        marks[HALF] = float(find_last(lambda x: evaluate_model(machine, x)["arch line"] < 0.5, -99.0, 99.0))
     places = dict(marks)
     of_level = ((name, level, span) for name, spans in algorithms.items() for level, span in spans.items())
     for name, ends in ((f"{name}{f', {level}' * (level != MEMORY)}", interval) for name, level, interval in of_level):
@@ -264,22 +277,26 @@ def view(
     numbers = {name: float(value) for name, value in machine.values.items()}
     levels = {level: numbers[f"{level}_bandwidth"] for level in LEVELS if f"{level}_bandwidth" in numbers}
     large = 2.0**99
-    flop = float(values(machine, np.array([large]))["time"][0]) / large
+    flop = float(evaluate_model(machine, np.array([large]))["time"][0]) / large
     knees = [1 / flop / rate for rate in levels.values()]
-    low = int(np.floor(np.log2(min([*places.values(), *knees])))) - BEYOND
-    high = int(np.ceil(np.log2(max(places.values())))) + BEYOND
-    grid = np.exp2(np.linspace(low, high, (high - low) * AN_OCTAVE + 1))
+    low = int(np.floor(np.log2(min([*places.values(), *knees])))) - OCTAVES_BEYOND
+    high = int(np.ceil(np.log2(max(places.values())))) + OCTAVES_BEYOND
+    grid = np.exp2(np.linspace(low, high, (high - low) * POINTS_PER_OCTAVE + 1))
     at = sorted([*((float(x), "") for x in [*grid, *knees]), *((x, name) for name, x in places.items())])
-    answers = values(machine, np.array([x for x, _ in at]), alone)
+    answers = evaluate_model(machine, np.array([x for x, _ in at]), alone)
     by_name: dict[str, Array] = {}
     for name, amounts in of_several.items():
-        of_one = values(machine, np.array([x for x, _ in at]), amounts)
+        of_one = evaluate_model(machine, np.array([x for x, _ in at]), amounts)
         by_name[f"roofline, {name}"] = of_one["roofline"]
         if energy:
-            by_name |= {f"arch line, {name}": of_one["arch line"], f"power, {name}": _power(of_one)}
+            by_name |= {f"arch line, {name}": of_one["arch line"], f"power, {name}": _compute_power(of_one)}
     answers |= by_name
     peaks: tuple[float, ...] = (1 / flop,)
-    lines = (*(COLUMNS if energy else COLUMNS[:1]), *[CACHES] * bool(energy and alone), *[CAP] * limited(machine))
+    lines = (
+        *(COLUMNS if energy else COLUMNS[:1]),
+        *[CACHES] * bool(energy and alone),
+        *[CAP] * has_power_limit(machine),
+    )
     columns = ("intensity", "at", *lines, *levels, *by_name)
     answers |= {level: np.minimum(1.0, np.array([x for x, _ in at]) * rate * flop) for level, rate in levels.items()}
     limit = machine.values.get("power_limit") if energy else None
@@ -292,39 +309,41 @@ def view(
     of_levels = "+levels" if alone else ", of each algorithm roofline+levels" if of_several else ""
     return Roofline(
         f"{machine.title} ({machine.name}): {drawn}; model roofline{of_levels}",
-        (*_notes(machine, alone or next(iter(of_several.values()), {})), *notes),
-        columns, tuple(_rows(answers, at, columns[2:])),
+        (*_list_notes(machine, alone or next(iter(of_several.values()), {})), *notes),
+        columns, tuple(_list_rows(answers, at, columns[2:])),
         marks, peaks, None if limit is None else float(limit), algorithms,
         {MEMORY: peaks[0] / marks["B_tau"], **levels}, other_peaks,
     )  # fmt: skip
 
 
-def _power(answers: Mapping[str, Array]) -> Array:
+def _compute_power(answers: Mapping[str, Array]) -> Array:
     return sum((answers[name] for name in (*COLUMNS[3:], CACHES)), 0 * answers["time"]) / answers["time"]
 
 
-def _rows(
+def _list_rows(
     answers: Mapping[str, Array], at: Sequence[tuple[float, str]], columns: Sequence[str]
 ) -> Iterator[tuple[Cell, ...]]:
     drawn = dict(answers)
     if "power" in columns:
-        drawn |= {name: answers[name] / answers["time"] for name in (*COLUMNS[3:], CACHES)} | {"power": _power(answers)}
+        drawn |= {name: answers[name] / answers["time"] for name in (*COLUMNS[3:], CACHES)} | {
+            "power": _compute_power(answers)
+        }
     if CAP in columns:
         drawn[CAP] = answers["roofline"] * answers["time"] / answers["capped"]
     for row, (x, name) in enumerate(at):
         yield (x, name, *(float(drawn[column][row]) for column in columns))
 
 
-def _notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[str, ...]:
+def _list_notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[str, ...]:
     note = (
         "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3), (5), (7). B_tau and B_eps are the balances of time and "
         "energy; rates are peaks, so that times are lower bounds and powers upper bounds."
     )
     if not has_energy(machine, served):
-        on = _on(machine, served)
+        on = _make_model_on_machine(machine, served)
         note = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
         return (note, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
-    if limited(machine):
+    if has_power_limit(machine):
         return (note, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
     if "power_limit" in machine.values:
         return (note, "The limit on power is not above the constant power: nothing can run under it.")

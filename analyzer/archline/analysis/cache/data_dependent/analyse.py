@@ -19,29 +19,29 @@ from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.evaluate.exact import PointValues
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Atom, Poly, Symbol
-from archline.algebra.relax import bound_away
+from archline.algebra.relax import replace_atoms_by_bounds
 from archline.analysis.cache.data_dependent.cases import (
     CallState,
-    CasesAtSizes,
+    CaseCache,
     ConcaveSolver,
     FetchedLinesSolver,
     StackWordsBound,
     StackWordsSolver,
-    size_weights,
+    find_size_weights,
 )
 from archline.analysis.cache.data_dependent.divided import (
     DividedAlgorithm,
     UndividedError,
-    divided_algorithms,
-    parameter_words,
+    bound_parameter_words,
+    extract_divided_algorithms,
 )
 from archline.analysis.metrics.accesses import (
     METRIC,
-    LocalArrayWords,
-    Sharing,
-    StreamedAccesses,
+    LineSharing,
+    LocalArrayWordModel,
+    StreamedWordModel,
     WordModel,
-    contiguous_arrays,
+    find_contiguous_arrays,
 )
 from archline.analysis.metrics.data import amount_at_sizes, contains_kind
 from archline.analysis.metrics.derivation import Derivation
@@ -49,17 +49,17 @@ from archline.analysis.metrics.tally import Tally
 from archline.expr.intervals import EvaluationError
 from archline.ir.amounts import Amount, UnknownAmount, exact_amount
 from archline.ir.scope import NotStaticError, Scope
-from archline.ir.tree import require_accesses
+from archline.ir.tree import require_traceable
 from archline.language import syntax as s
-from archline.language.call_graph import find_component, find_reachable, is_recursive, local_arrays
+from archline.language.call_graph import find_reachable, find_recursive_component, has_recursion, list_local_arrays
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import memoised, record, replace
 from archline.recurrences.exact.at_call import NotComparableError
 
-CALLS = "calls"
+CALL_COUNT = "calls"
 DATA_ATOMS = a.Data | a.Offset | a.Gap
-MAX_RANGE = 512
+MAX_ENUMERATED_VALUES = 512
 """The maximum number of values of a size that are enumerated."""
 MAX_TERM_PRODUCTS = 2_000_000
 
@@ -99,12 +99,12 @@ def summarise_caller(module: Module, algorithm: s.Algorithm, model: WordModel) -
     tally, _ = collector.algorithm(algorithm)
     if tally.gap is not None:
         raise UndividedError
-    cost = _upper_amount(tally.sums, METRIC) if METRIC in tally.sums else ZERO
+    cost = _require_upper_bound(tally.sums, METRIC) if METRIC in tally.sums else ZERO
     return NonRecursiveCaller(cost, tuple(context.summary(tally.sums) for context in collector.places.values()))
 
 
 @record(eq=False)
-class _CallContext:
+class _CallSite:
     """A call site: sizes that are the `same` in all its calls, the names of other sizes, and their bounds `most`."""
 
     label: str
@@ -113,27 +113,29 @@ class _CallContext:
     most: Mapping[str, Poly]
     others: tuple[str, ...]
 
-    def call_amounts(self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts) -> Iterator[tuple[str, Amount]]:
+    def iterate_call_amounts(
+        self, call: s.Call, sizes: Mapping[str, Poly], facts: Facts
+    ) -> Iterator[tuple[str, Amount]]:
         """Yield the name of each total of the call site, and the amount that one call adds to it."""
-        yield f"{self.label} {CALLS}", exact_amount(ONE)
+        yield f"{self.label} {CALL_COUNT}", exact_amount(ONE)
         for name in self.others:
             for factor in (None, *self.same):
                 value = Poly.symbol(name) * (ONE if factor is None else Poly.symbol(factor))
-                yield self._total_name(name, factor), amount_at_sizes(exact_amount(value), sizes, facts, call)
+                yield self._make_total_name(name, factor), amount_at_sizes(exact_amount(value), sizes, facts, call)
 
     def summary(self, amounts: Mapping[str, Amount]) -> CallSiteSummary:
         """Build the summary of the call site from the totals of all calls."""
-        count = _upper_amount(amounts, f"{self.label} {CALLS}")
-        sums = {name: tuple(self._sum_terms(name, amounts)) for name in self.others}
+        count = _require_upper_bound(amounts, f"{self.label} {CALL_COUNT}")
+        sums = {name: tuple(self._iterate_totals(name, amounts)) for name in self.others}
         return CallSiteSummary(self.target, count, self.same, self.most, sums)
 
-    def _sum_terms(self, name: str, amounts: Mapping[str, Amount]) -> Iterator[tuple[Poly, Poly]]:
+    def _iterate_totals(self, name: str, amounts: Mapping[str, Amount]) -> Iterator[tuple[Poly, Poly]]:
         for factor, number in ((None, ONE), *self.same.items()):
-            amount = amounts.get(self._total_name(name, factor))
+            amount = amounts.get(self._make_total_name(name, factor))
             if amount is not None and not isinstance(amount, UnknownAmount):
                 yield amount.upper, number
 
-    def _total_name(self, name: str, factor: str | None) -> str:
+    def _make_total_name(self, name: str, factor: str | None) -> str:
         return f"{self.label} {name}" + ("" if factor is None else f" times {factor}")
 
 
@@ -142,18 +144,18 @@ class _CallSiteCollector(Derivation):
 
     def __init__(self, module: Module, model: WordModel) -> None:
         super().__init__(module, coarse=False, model=model)
-        self.places: dict[s.Call, _CallContext] = {}
+        self.places: dict[s.Call, _CallSite] = {}
 
     def call(self, call: s.Call, scope: Scope) -> Tally:
         target = self.module.targets[call]
-        if not isinstance(target, s.Algorithm) or not is_recursive(self.module, target):
+        if not isinstance(target, s.Algorithm) or not has_recursion(self.module, target):
             return super().call(call, scope)
         sizes = self.sizes(call, target, scope)
-        context = self.places.setdefault(call, _call_context(f"call {len(self.places)}", target, sizes, scope))
-        return Tally(dict(context.call_amounts(call, sizes, scope.facts)))
+        context = self.places.setdefault(call, _build_call_site(f"call {len(self.places)}", target, sizes, scope))
+        return Tally(dict(context.iterate_call_amounts(call, sizes, scope.facts)))
 
 
-def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallContext:
+def _build_call_site(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], scope: Scope) -> _CallSite:
     caller_symbols = scope.fixed
     restored = {name: scope.facts.restore(value) for name, value in sizes.items()}
     same = {
@@ -162,7 +164,7 @@ def _call_context(label: str, target: s.Algorithm, sizes: Mapping[str, Poly], sc
     varying = tuple(name for name in sizes if name not in same)
     ends = {name: _bound_in_caller_symbols(sizes[name], scope.facts, caller_symbols) for name in varying}
     most = {name: scope.facts.restore(end) for name, end in ends.items() if end is not None}
-    return _CallContext(label, target, same, most, varying)
+    return _CallSite(label, target, same, most, varying)
 
 
 def _depends_on_data(value: Poly) -> bool:
@@ -180,11 +182,11 @@ def _bound_in_caller_symbols(value: Poly, facts: Facts, caller_symbols: frozense
             else Symbol(last_name)
         )
 
-    bound = bound_away(value, foreign_atom, facts, upper=True)
+    bound = replace_atoms_by_bounds(value, foreign_atom, facts, upper=True)
     return bound if bound is not None and bound.names <= caller_symbols else None
 
 
-def _upper_amount(amounts: Mapping[str, Amount], kind: str) -> Poly:
+def _require_upper_bound(amounts: Mapping[str, Amount], kind: str) -> Poly:
     amount = amounts.get(kind)
     if amount is None or isinstance(amount, UnknownAmount):
         raise UndividedError
@@ -195,7 +197,7 @@ Sizes = Mapping[str, int]
 
 
 @record(eq=False)
-class FetchTotals:
+class FetchBounds:
     """Bounds the lines that calls fetch, times L: of divided algorithms, and of the algorithms `around` their calls.
 
     `solving` and `making` bound the fetched lines and the stack words of divided algorithms; `room` is the cache size
@@ -212,46 +214,46 @@ class FetchTotals:
         """Bound the lines that one call of an algorithm fetches, times L. Raises UndividedError."""
         if algorithm not in self.around:
             return (
-                self.fetched_by_calls(CallBatch.of_one(self.divided[algorithm], sizes))
+                self.bound_batch(CallBatch.of_one(self.divided[algorithm], sizes))
                 if algorithm in self.divided
                 else RATIONAL_ZERO
             )
         try:
-            return self._fetched_around_calls(self.around[algorithm], PointValues(sizes))
+            return self._bound_caller(self.around[algorithm], PointValues(sizes))
         except EvaluationError as problem:
             raise UndividedError from problem
 
-    def _fetched_around_calls(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
-        touched = self._footprint_if_fits(caller, place)
+    def _bound_caller(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
+        touched = self._find_fitting_footprint(caller, place)
         fetched = place.number(caller.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
-            fetched += sum((self._fetched_at_site(site, place) for site in caller.sites), RATIONAL_ZERO)
+            fetched += sum((self._bound_site(site, place) for site in caller.sites), RATIONAL_ZERO)
         except UndividedError:
             if touched is None:
                 raise
             return touched
         return fetched if touched is None else min(fetched, touched)
 
-    def _footprint_if_fits(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
+    def _find_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
         """Return the footprint of a call in words if it is known and fits in the cache, and otherwise None."""
         touched = place.number(caller.given) + place.number(caller.made)
         if touched <= self.room:
             try:
-                touched += max((self._stack_words(site, place) for site in caller.sites), default=RATIONAL_ZERO)
+                touched += max((self._bound_stack_words(site, place) for site in caller.sites), default=RATIONAL_ZERO)
             except UndividedError:
                 return None
         return touched if touched <= self.room else None
 
-    def _fetched_at_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
+    def _bound_site(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """Bound the lines that all calls of a call site fetch, times L."""
         if site.target in self.divided:
-            return self.fetched_by_calls(CallBatch.of(self.divided[site.target], site, place))
+            return self.bound_batch(CallBatch.of(self.divided[site.target], site, place))
         evaluated = _EvaluatedSite(site, place)
         return evaluated.count * self.at(site.target, evaluated.same) if evaluated.count > 0 else RATIONAL_ZERO
 
-    def _stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
+    def _bound_stack_words(self, site: CallSiteSummary, place: PointValues) -> fmpq:
         """Bound the stack words of any call of a call site."""
         if site.target in self.divided:
             calls = CallBatch.of(self.divided[site.target], site, place)
@@ -264,10 +266,10 @@ class FetchTotals:
         inner = self.around[site.target]
         at_call = PointValues(_EvaluatedSite(site, place).same)
         return at_call.number(inner.made) + max(
-            (self._stack_words(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
+            (self._bound_stack_words(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
         )
 
-    def fetched_by_calls(self, calls: CallBatch) -> fmpq:
+    def bound_batch(self, calls: CallBatch) -> fmpq:
         """Bound the lines that a batch of calls of a recursive algorithm fetches, times L."""
         if calls.count <= 0:
             return RATIONAL_ZERO
@@ -278,12 +280,12 @@ class FetchTotals:
         by_size = concave_majorant((fmpq(size), bound.at(mean)) for size, bound in bounds)
         prices = [RATIONAL_ZERO, *(slope for _, slope in by_size.pieces)]
         return min(
-            calls.count * _discounted_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
+            calls.count * _build_discounted_bound(bounds, price, calls.largest).at(mean) + price * calls.differing
             for price in prices
         )
 
 
-def _discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
+def _build_discounted_bound(bounds: Sequence[tuple[int, ConcaveFunction]], price: fmpq, end: fmpq) -> ConcaveFunction:
     """Build the smallest concave function that is at least each bound less `price` times its size."""
     return concave_majorant(
         (volume, value - price * size) for size, bound in bounds for volume, value in bound.points(RATIONAL_ZERO, end)
@@ -311,7 +313,7 @@ class CallBatch:
             raise UndividedError
         caps = {name: fmpq(sizes[name]) for name in target.measured}
         state = CallState.of(target, sizes, caps)
-        volume = _total_volume(size_weights(target, state.known_sizes), caps)
+        volume = _sum_volume(find_size_weights(target, state.known_sizes), caps)
         return cls(1, volume, volume, ((0, state),))
 
     @classmethod
@@ -332,16 +334,14 @@ class CallBatch:
             }
         else:
             states = {0: CallState.of(target, evaluated.same, caps)}
-        state_weights = [size_weights(target, state.known_sizes) for state in states.values()]
+        state_weights = [find_size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
         sums = {name: evaluated.sum(name) for name in target.measured}
         differs = sum(map(evaluated.sum, differing), RATIONAL_ZERO)
-        return cls(
-            evaluated.count, _total_volume(most, sums), _total_volume(most, caps), tuple(states.items()), differs
-        )
+        return cls(evaluated.count, _sum_volume(most, sums), _sum_volume(most, caps), tuple(states.items()), differs)
 
 
-def _total_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
+def _sum_volume(counts: Mapping[str, fmpq], sizes: Mapping[str, fmpq]) -> fmpq:
     return sum((count * sizes[name] for name, count in counts.items()), RATIONAL_ZERO)
 
 
@@ -374,7 +374,7 @@ class _EvaluatedSite:
     def values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if there are none or too many."""
         candidates = range(target.function.least[name], int(self.most(name).floor()) + 1)
-        if not 0 < len(candidates) <= MAX_RANGE:
+        if not 0 < len(candidates) <= MAX_ENUMERATED_VALUES:
             raise UndividedError
         return candidates
 
@@ -382,7 +382,7 @@ class _EvaluatedSite:
 class _SharingPolicy(NamedTuple):
     """The loops that share lines, and whether volumes are words or costs."""
 
-    sharing: Sharing
+    sharing: LineSharing
     by_words: bool
 
 
@@ -397,17 +397,17 @@ class DataDivisionBounds:
         """Bound the lines fetched at sizes, Z and L. Raises UndividedError."""
         bounds = [
             bound
-            for policy in self._sharing_policies(point)
+            for policy in self._iterate_sharing_policies(point)
             if (bound := self._bound_under_policy(point, policy)) is not None
         ]
         if not bounds:
             raise UndividedError
         return min(bounds)
 
-    def _sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
+    def _iterate_sharing_policies(self, point: Mapping[str, int]) -> Iterator[_SharingPolicy]:
         """Yield the policies whose shared lines fit in the cache, without equal ones."""
-        for policy in starmap(_SharingPolicy, product(Sharing, (True, False))):
-            table = self._policy_table(point["L"], policy)
+        for policy in starmap(_SharingPolicy, product(LineSharing, (True, False))):
+            table = self._get_policy_table(point["L"], policy)
             if (
                 table is not None
                 and table.kept <= point["Z"] // point["L"]
@@ -417,11 +417,11 @@ class DataDivisionBounds:
 
     def _bound_under_policy(self, point: Mapping[str, int], policy: _SharingPolicy) -> int | None:
         line, lines = point["L"], point["Z"] // point["L"]
-        table = self._policy_table(line, policy)
+        table = self._get_policy_table(line, policy)
         if table is None:
             return None
         solving = FetchedLinesSolver(table.volumes, line=line, room=lines * line, making=table.local_arrays)
-        totals = FetchTotals(table.around, table.lines, solving, table.local_arrays, lines * line)
+        totals = FetchBounds(table.around, table.lines, solving, table.local_arrays, lines * line)
         try:
             return int((totals.at(self.algorithm, point) / line).floor())
         except (UndividedError, TooComplexError, RecursionError):
@@ -429,7 +429,7 @@ class DataDivisionBounds:
             return None
 
     @memoised
-    def _policy_table(self, line: int, policy: _SharingPolicy) -> _PolicyTable | None:
+    def _get_policy_table(self, line: int, policy: _SharingPolicy) -> _PolicyTable | None:
         try:
             with limit_effort(MAX_TERM_PRODUCTS, own=True):
                 return _build_policy_table(self.module, self.algorithm, line, policy)
@@ -448,7 +448,7 @@ class _PolicyTable:
     made: Mapping[s.Algorithm, DividedAlgorithm]
     around: Mapping[s.Algorithm, NonRecursiveCaller]
     kept: int
-    volumes: CasesAtSizes = field(default_factory=CasesAtSizes)
+    volumes: CaseCache = field(default_factory=CaseCache)
 
     @property
     def has_several_sizes(self) -> bool:
@@ -469,35 +469,41 @@ class _PolicyTable:
 
 
 def _build_policy_table(module: Module, algorithm: s.Algorithm, line: int, policy: _SharingPolicy) -> _PolicyTable:
-    require_accesses(module, algorithm)
+    require_traceable(module, algorithm)
     reached = tuple(dict.fromkeys((algorithm, *find_reachable(module, algorithm))))
-    together = contiguous_arrays(module, reached)
-    streamed = StreamedAccesses(module, reached, line, together, policy.sharing)
-    if policy.sharing is Sharing.NESTED and not streamed.nested:
+    together = find_contiguous_arrays(module, reached)
+    streamed = StreamedWordModel(module, reached, line, together, policy.sharing)
+    if policy.sharing is LineSharing.NESTED and not streamed.nested:
         # No loop with inner loops shares lines: the policy equals that of innermost loops.
         raise UndividedError
-    lines = divided_algorithms(module, reached, streamed, together, line, policy.by_words)
-    callers = _non_recursive_callers(module, reached, streamed)
+    lines = extract_divided_algorithms(module, reached, streamed, together, line, policy.by_words)
+    callers = _summarise_callers(module, reached, streamed)
     makers: Mapping[s.Algorithm, NonRecursiveCaller] = {}
     stacks: Mapping[s.Algorithm, DividedAlgorithm] = {}
-    if any(local_arrays(module, algorithm)):
-        making = LocalArrayWords(module, reached, line)
-        stacks = divided_algorithms(module, reached, making, together, line, policy.by_words, lines)
-        makers = _non_recursive_callers(module, reached, making)
+    if any(list_local_arrays(module, algorithm)):
+        making = LocalArrayWordModel(module, reached, line)
+        stacks = extract_divided_algorithms(module, reached, making, together, line, policy.by_words, lines)
+        makers = _summarise_callers(module, reached, making)
         if any(stacks[callee].measured != divided.measured for callee, divided in lines.items() if callee in stacks):
             raise UndividedError
     around = {
         root: replace(
-            form, given=parameter_words(module, root, together[root], line), made=makers[root].cost if makers else ZERO
+            form,
+            given=bound_parameter_words(module, root, together[root], line),
+            made=makers[root].cost if makers else ZERO,
         )
         for root, form in callers.items()
     }
     return _PolicyTable(lines, stacks, around, streamed.lines)
 
 
-def _non_recursive_callers(
+def _summarise_callers(
     module: Module, reached: tuple[s.Algorithm, ...], model: WordModel
 ) -> dict[s.Algorithm, NonRecursiveCaller]:
     """Summarise the first algorithm and all that call recursive ones, but for the recursive algorithms themselves."""
-    around = [candidate for candidate in reached if candidate is reached[0] or is_recursive(module, candidate)]
-    return {caller: summarise_caller(module, caller, model) for caller in around if not find_component(module, caller)}
+    around = [candidate for candidate in reached if candidate is reached[0] or has_recursion(module, candidate)]
+    return {
+        caller: summarise_caller(module, caller, model)
+        for caller in around
+        if not find_recursive_component(module, caller)
+    }

@@ -26,13 +26,13 @@ from archline.records import memoised, record
 
 Sizes = tuple[int, ...]
 """The known sizes of a call, in order."""
-Line = tuple[fmpq, fmpq]
+LinearBound = tuple[fmpq, fmpq]
 """A linear upper bound: its value at volume 0, and its slope, which is at least 0."""
-Caps = tuple[tuple[str, fmpq], ...]
+SizeCaps = tuple[tuple[str, fmpq], ...]
 """Upper bounds on data-dependent sizes, which hold in a call and in its recursive calls."""
-MAX_COUNT = 100
+MAX_CALL_COUNT = 100
 """The maximum number of times that a case may make the same call of a data-dependent volume."""
-MAX_STATES = 5_000
+MAX_SOLVED_STATES = 5_000
 """The maximum number of call states that are solved."""
 
 
@@ -41,7 +41,7 @@ class CallState(NamedTuple):
 
     own: DividedAlgorithm
     sizes: Sizes
-    caps: Caps = ()
+    caps: SizeCaps = ()
 
     @classmethod
     def of(cls, divided: DividedAlgorithm, known: Mapping[str, int], caps: Mapping[str, fmpq]) -> CallState:
@@ -76,24 +76,24 @@ class CaseAtSizes:
     share: fmpq | None
 
 
-class CasesAtSizes:
+class CaseCache:
     """Cache of the cases at known sizes, which do not depend on Z."""
 
     @memoised
     def cases(self, state: CallState, end: fmpq) -> tuple[CaseAtSizes, ...]:
         """List the cases that apply at known sizes and volumes up to `end`. Raises UndividedError."""
-        return tuple(_cases_at_sizes(state, end))
+        return tuple(_iterate_cases_at_sizes(state, end))
 
 
-def argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
+def bound_argument_words(state: CallState, line: int, end: fmpq) -> ConcaveFunction:
     """Bound the words of a call's arguments, in whole lines, as a function of its volume. Raises UndividedError."""
-    words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.plain_words)
-    counts = size_weights(state.own, state.known_sizes)
-    slopes = {name: number / counts[name] for name, number in _positive_coefficients(words).items()}
+    words, rest, apart = (amount.substitute(state.known_sizes) for amount in state.own.words_in_sizes)
+    counts = find_size_weights(state.own, state.known_sizes)
+    slopes = {name: number / counts[name] for name, number in _list_positive_coefficients(words).items()}
     contiguous = bound_by_volume(slopes, counts, dict(state.caps), end)
     scattered = ConcaveFunction(contiguous.start, tuple((width, slope * line) for width, slope in contiguous.pieces))
     in_rows, by_elements = (
-        bound.with_line((constant_value(start), RATIONAL_ZERO), end)
+        bound.with_line((require_constant(start), RATIONAL_ZERO), end)
         for bound, start in ((contiguous, rest), (scattered, apart))
     )
     return pointwise_minimum(in_rows, by_elements, end)
@@ -114,30 +114,30 @@ def bound_by_volume(
     )
 
 
-def _cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
-    numbers, counts = state.known_sizes, size_weights(state.own, state.known_sizes)
+def _iterate_cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes]:
+    numbers, counts = state.known_sizes, find_size_weights(state.own, state.known_sizes)
     for case in state.own.cases:
-        size_bounds = _volume_range(case, numbers, counts.keys(), dict(state.caps))
+        size_bounds = _bound_case_sizes(case, numbers, counts.keys(), dict(state.caps))
         if size_bounds is None:
             continue
         lows, caps = size_bounds
         low, high = (sum((counts[name] * size for name, size in ends.items()), RATIONAL_ZERO) for ends in (lows, caps))
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
-            reader = _CaseReader(case, numbers, counts, caps, high)
+            reader = _CaseEvaluator(case, numbers, counts, caps, high)
             calls = tuple(reader.call(call) for call in case.inner)
             yield CaseAtSizes(low, high, reader.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
-def size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
+def find_size_weights(own: DividedAlgorithm, numbers: Mapping[str, Poly]) -> dict[str, fmpq]:
     """Find the weight of each data-dependent size in the volume. Raises UndividedError."""
-    weights = _positive_coefficients(own.plain_volume.substitute(numbers))
+    weights = _list_positive_coefficients(own.volume_in_sizes.substitute(numbers))
     if weights.keys() != own.measured:
         raise UndividedError
     return weights
 
 
-def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
+def _list_positive_coefficients(value: Poly) -> dict[str, fmpq]:
     """List the coefficients of a sum of sizes. Raises UndividedError if some are not positive."""
     result: dict[str, fmpq] = {}
     for monomial, number in value.terms.items():
@@ -149,19 +149,19 @@ def _positive_coefficients(value: Poly) -> dict[str, fmpq]:
     return result
 
 
-def _volume_range(
+def _bound_case_sizes(
     case: DivisionCase, numbers: Mapping[str, Poly], measured: Set[str], known: Mapping[str, fmpq]
 ) -> tuple[dict[str, fmpq], dict[str, fmpq]] | None:
     """Bound the measured sizes of a case from below and, if possible, from above; None if it cannot occur.
 
     `numbers` has the other sizes, and `known` upper bounds on sizes.
     """
-    if any(value < 0 for value in _constant_values(case.known, numbers)):
+    if any(value < 0 for value in _list_constant_values(case.known, numbers)):
         return None
     lower_bounds: dict[str, fmpq] = {}
     upper_bounds: dict[str, fmpq] = {}
     for name, (lower, upper) in case.bounds.items():
-        lows, highs = _constant_values(lower, numbers), _constant_values(upper, numbers)
+        lows, highs = _list_constant_values(lower, numbers), _list_constant_values(upper, numbers)
         if name in numbers:
             size = numbers[name].constant_term
             lows, highs = [*lows, size], [*highs, size]
@@ -176,14 +176,14 @@ def _volume_range(
     return lower_bounds, upper_bounds
 
 
-def _constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
+def _list_constant_values(values: Iterable[Poly], numbers: Mapping[str, Poly]) -> list[fmpq]:
     """List the values that are numbers at known sizes."""
     evaluated = (value.substitute(numbers) for value in values)
     return [value.constant_term for value in evaluated if value.is_constant]
 
 
 @record(eq=False)
-class _CaseReader:
+class _CaseEvaluator:
     """Evaluates expressions of a case at known sizes, for volumes up to the highest."""
 
     case: DivisionCase
@@ -194,30 +194,30 @@ class _CaseReader:
 
     def call(self, inner: DividedCall) -> CallAtSizes:
         """Evaluate a call at the sizes. Raises UndividedError if its sizes or its count are unknown."""
-        count = _integer_value(inner.factor.substitute(self.numbers))
-        if inner.share is not None and count > MAX_COUNT:
+        count = _require_integer(inner.factor.substitute(self.numbers))
+        if inner.share is not None and count > MAX_CALL_COUNT:
             raise UndividedError
         target = inner.target
-        sizes = {name: _integer_value(inner.arguments[name].substitute(self.numbers)) for name in target.known_sizes}
+        sizes = {name: _require_integer(inner.arguments[name].substitute(self.numbers)) for name in target.known_sizes}
         caps = {name: self.caps[caller_size] for name, caller_size in inner.within.items() if caller_size in self.caps}
-        volume = None if inner.share is not None else constant_value(inner.volume.substitute(self.numbers))
+        volume = None if inner.share is not None else require_constant(inner.volume.substitute(self.numbers))
         return CallAtSizes(count, CallState.of(target, sizes, caps), volume, inner.share or RATIONAL_ZERO)
 
     def cost(self, value: Poly) -> ConcaveFunction:
         """Bound a value from above by a function of the volume. Raises UndividedError."""
-        start, slope, sizes = self._linear_parts(value)
+        start, slope, sizes = self._split_linear_bound(value)
         return bound_by_volume(sizes, self.weights, self.caps, self.high).with_line((start, slope), self.high)
 
-    def _linear_bound(self, value: Poly) -> Line:
-        start, slope, sizes = self._linear_parts(value)
+    def _bound_linearly(self, value: Poly) -> LinearBound:
+        start, slope, sizes = self._split_linear_bound(value)
         # The whole volume may be that of the size with the largest slope.
         return start, slope + max(sizes.values(), default=RATIONAL_ZERO)
 
-    def _linear_parts(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
+    def _split_linear_bound(self, value: Poly) -> tuple[fmpq, fmpq, dict[str, fmpq]]:
         """Bound a value: its part at volume 0, the slope of nonlinear terms, and the slopes of sizes by name."""
         start, slope = RATIONAL_ZERO, RATIONAL_ZERO
         sizes: dict[str, fmpq] = {}
-        for monomial, number in self._without_data(value).terms.items():
+        for monomial, number in self._replace_data_symbols(value).terms.items():
             match monomial:
                 case ():
                     start += number
@@ -233,7 +233,7 @@ class _CaseReader:
                     pass
         return max(start, RATIONAL_ZERO), slope, sizes
 
-    def _without_data(self, value: Poly) -> Poly:
+    def _replace_data_symbols(self, value: Poly) -> Poly:
         """Replace data-dependent symbols in which the value is linear by their bounds, the last defined first."""
         for name in reversed(tuple(self.case.bounds)):
             atom = Symbol(name)
@@ -254,7 +254,7 @@ class _CaseReader:
         )
         return nonnegative_kind or self.case.facts.nonnegative(Poly.of_atom(atom))
 
-    def _bound_product(self, monomial: Monomial) -> Line:
+    def _bound_product(self, monomial: Monomial) -> LinearBound:
         """Bound a product of nonnegative factors: the first linearly in the volume, other factors by their maxima."""
         start, slope = fmpq(1), RATIONAL_ZERO
         for position, (atom, power) in enumerate(monomial):
@@ -268,34 +268,34 @@ class _CaseReader:
                 start, slope = base * maximum ** (power - 1), rise * maximum ** (power - 1)
         return start, slope
 
-    def _bound_atom(self, atom: Atom) -> Line:
+    def _bound_atom(self, atom: Atom) -> LinearBound:
         match atom:
             case Symbol(name=name) if name in self.weights:
                 return RATIONAL_ZERO, 1 / self.weights[name]
             case Symbol(name=name) if name in self.case.bounds and (upper := self.case.bounds[name][1]):
-                lines = (self._linear_bound(bound.substitute(self.numbers)) for bound in upper)
+                lines = (self._bound_linearly(bound.substitute(self.numbers)) for bound in upper)
                 return min(lines, key=lambda line: line[0] + line[1] * self.high)
             case a.CeilLog2(argument=argument):
-                base, rise = self._linear_bound(argument)
+                base, rise = self._bound_linearly(argument)
                 return fmpq((int((base + rise * self.high).ceil()) - 1).bit_length()), RATIONAL_ZERO
             case a.PositivePart(argument=argument):
-                return self._linear_bound(argument)
+                return self._bound_linearly(argument)
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant:
-                base, rise = self._linear_bound(argument)
+                base, rise = self._bound_linearly(argument)
                 return base / modulus.constant_term, rise / modulus.constant_term
             case _:
                 raise UndividedError
 
 
-def constant_value(value: Poly) -> fmpq:
+def require_constant(value: Poly) -> fmpq:
     """Return the value of a constant expression. Raises UndividedError for other expressions."""
     if not value.is_constant:
         raise UndividedError
     return value.constant_term
 
 
-def _integer_value(value: Poly) -> int:
-    number = constant_value(value)
+def _require_integer(value: Poly) -> int:
+    number = require_constant(value)
     if number.q != 1:
         raise UndividedError
     return int(number.p)
@@ -305,7 +305,7 @@ def _integer_value(value: Poly) -> int:
 class ConcaveSolver(ABC):
     """Solves for concave bounds of each call state, up to some volume."""
 
-    volumes: CasesAtSizes
+    volumes: CaseCache
     _found: dict[CallState, tuple[fmpq, ConcaveFunction]] = field(default_factory=dict)
     _active: set[CallState] = field(default_factory=set)
 
@@ -314,7 +314,7 @@ class ConcaveSolver(ABC):
         cached = self._found.get(state)
         if cached is not None and cached[0] >= end:
             return cached[1]
-        if state in self._active or len(self._found) > MAX_STATES:
+        if state in self._active or len(self._found) > MAX_SOLVED_STATES:
             raise UndividedError
         self._active.add(state)
         try:
@@ -325,7 +325,7 @@ class ConcaveSolver(ABC):
         return solution
 
     def _solve(self, state: CallState, end: fmpq) -> ConcaveFunction:
-        cases = [case for case in self.volumes.cases(state, end) if not _passes_on(case, state)]
+        cases = [case for case in self.volumes.cases(state, end) if not _is_trivial_case(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
         solved, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
@@ -376,7 +376,7 @@ class StackWordsSolver(ConcaveSolver):
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        return _leaf_case_bound(leaves, first), first
+        return _bound_leaf_cases(leaves, first), first
 
     def _case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
@@ -404,10 +404,10 @@ class FetchedLinesSolver(ConcaveSolver):
     def _base_bound(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
-        leaf = _leaf_case_bound(leaves, first)
-        given = argument_words(state, self.line, end)
+        leaf = _bound_leaf_cases(leaves, first)
+        given = bound_argument_words(state, self.line, end)
         touched = add_functions([given, self.making(state, end)])
-        fitting = _largest_argument(touched, fmpq(self.room), end)
+        fitting = _find_largest_argument(touched, fmpq(self.room), end)
         if fitting is None:
             return leaf, first
         both = min(first, fitting)
@@ -428,7 +428,7 @@ class FetchedLinesSolver(ConcaveSolver):
         yield add_functions([inner, case.cost, ConcaveFunction(start)])
 
 
-def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
+def _bound_leaf_cases(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunction:
     """Bound the cost of cases without calls, as a function of volumes up to `end`."""
     points: list[Point] = []
     for leaf in leaves:
@@ -437,7 +437,7 @@ def _leaf_case_bound(leaves: Sequence[CaseAtSizes], end: fmpq) -> ConcaveFunctio
     return concave_majorant(points)
 
 
-def _largest_argument(value: ConcaveFunction, most: fmpq, end: fmpq) -> fmpq | None:
+def _find_largest_argument(value: ConcaveFunction, most: fmpq, end: fmpq) -> fmpq | None:
     """Find the largest argument, up to `end`, at which a nondecreasing function is at most `most`; None if none is."""
     if value.start > most:
         return None
@@ -449,7 +449,7 @@ def _largest_argument(value: ConcaveFunction, most: fmpq, end: fmpq) -> fmpq | N
     return end
 
 
-def _passes_on(case: CaseAtSizes, state: CallState) -> bool:
+def _is_trivial_case(case: CaseAtSizes, state: CallState) -> bool:
     """Test whether a case costs nothing and only makes one call in the same state."""
     match case.calls:
         case (call,):

@@ -16,21 +16,21 @@ from operator import mul
 from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Monomial, Poly, sum_polynomials
-from archline.analysis.metrics.accesses import METRIC, Rows, WordModel
+from archline.analysis.metrics.accesses import METRIC, ContiguousArrays, WordModel
 from archline.analysis.metrics.derivation import Derivation
 from archline.ir.declarations import declared_scope
-from archline.ir.places import shape_of
+from archline.ir.places import read_array_type
 from archline.ir.scope import static_value
 from archline.language import call_graph
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.numbers import fmpq
 from archline.records import record
-from archline.recurrences.exact.at_call import sizes_of_call
+from archline.recurrences.exact.at_call import find_symbol_values_in_call
 from archline.recurrences.exact.transitions import Transition, build_steps
 from archline.recurrences.model import SizeFunction
 
-SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
+VOLUME_SHARES = tuple(fmpq(*pair) for pair in ((1, 2), (3, 5), (2, 3), (3, 4), (4, 5), (9, 10), (19, 20), (1, 1)))
 """The shares of a volume that are tried as upper bounds for calls."""
 
 
@@ -87,12 +87,12 @@ class DividedAlgorithm:
     cases: tuple[DivisionCase, ...] = ()
 
     @cached_property
-    def plain_volume(self) -> Poly:
+    def volume_in_sizes(self) -> Poly:
         """The volume in terms of the algorithm's sizes."""
         return self.function.facts.restore(self.volume)
 
     @cached_property
-    def plain_words(self) -> tuple[Poly, Poly, Poly]:
+    def words_in_sizes(self) -> tuple[Poly, Poly, Poly]:
         """The three word counts `words`, `rest` and `apart`, in terms of the algorithm's sizes."""
         words, rest, apart = map(self.function.facts.restore, (self.words, self.rest, self.apart))
         return words, rest, apart
@@ -121,11 +121,11 @@ class DividedAlgorithm:
         return tuple(name for name in self.function.parameters if name not in self.measured)
 
 
-def divided_algorithms(
+def extract_divided_algorithms(
     module: Module,
     reached: Iterable[s.Algorithm],
     model: WordModel,
-    rows: Rows,
+    rows: ContiguousArrays,
     line: int,
     by_words: bool,
     adopted: Mapping[s.Algorithm, DividedAlgorithm] | None = None,
@@ -140,29 +140,29 @@ def divided_algorithms(
     result: dict[str, DividedAlgorithm] = {}
     of: dict[s.Algorithm, str] = {}
     for algorithm in reached:
-        if call_graph.find_component(module, algorithm):
-            function = _cost_function(statements, algorithm)
+        if call_graph.find_recursive_component(module, algorithm):
+            function = _extract_cost_function(statements, algorithm)
             if function is not None:
                 of[algorithm] = function.name
                 functions[function.name] = function
-    measured = _data_dependent_sizes(
+    measured = _find_data_dependent_sizes(
         functions, {of[source]: form.measured for source, form in (adopted or {}).items() if source in of}
     )
     for original, name in of.items():
         function, data_sizes = functions[name], measured[name]
         if len(function.parameters) > len(function.least) or not data_sizes.isdisjoint(function.facts.rewrites):
             raise UndividedError
-        words, rest, apart = _parameter_word_parts(module, original, rows[original], data_sizes, line)
-        volume = words if by_words else sum_polynomials(_weighted_size(size, function) for size in sorted(data_sizes))
+        words, rest, apart = _split_parameter_words(module, original, rows[original], data_sizes, line)
+        volume = words if by_words else sum_polynomials(_weight_size(size, function) for size in sorted(data_sizes))
         if adopted is not None and original in adopted:
             volume = adopted[original].volume
         result[name] = DividedAlgorithm(function, data_sizes, volume, words, rest, apart)
     for divided in result.values():
-        divided.cases = tuple(_division_cases(divided, result))
+        divided.cases = tuple(_build_division_cases(divided, result))
     return {original: result[name] for original, name in of.items()}
 
 
-def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
+def _extract_cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFunction | None:
     """Derive the upper cost of an algorithm as equations; None if it is zero. Raises UndividedError."""
     extracted = statements.recursions.extract_systems(algorithm)
     if extracted.system(METRIC) is None:
@@ -173,11 +173,11 @@ def _cost_function(statements: Derivation, algorithm: s.Algorithm) -> SizeFuncti
     return function
 
 
-def _monomial_names(monomial: Monomial) -> frozenset[str]:
+def _collect_names(monomial: Monomial) -> frozenset[str]:
     return frozenset[str]().union(*(atom.names for atom, _ in monomial))
 
 
-def _data_dependent_sizes(
+def _find_data_dependent_sizes(
     functions: Mapping[str, SizeFunction], known: Mapping[str, frozenset[str]]
 ) -> dict[str, frozenset[str]]:
     """Find the sizes of each function that depend on data in some call; `known` sizes are among them."""
@@ -187,7 +187,7 @@ def _data_dependent_sizes(
         for name, function in functions.items():
             for equation in function.equations:
                 decided = result[name].union(equation.data)
-                for call in _calls_in(equation.value, functions):
+                for call in _iterate_calls(equation.value, functions):
                     target = functions[call.function]
                     pairs = zip(target.parameters, call.arguments, strict=True)
                     new = {size for size, value in pairs if not decided.isdisjoint(equation.facts.restore(value).names)}
@@ -196,24 +196,24 @@ def _data_dependent_sizes(
             return result
 
 
-def _calls_in(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.Applied]:
+def _iterate_calls(value: Poly, functions: Mapping[str, SizeFunction]) -> Iterator[a.AppliedFunction]:
     for atom in value.atoms():
-        if isinstance(atom, a.Applied):
+        if isinstance(atom, a.AppliedFunction):
             if atom.function not in functions:
                 raise UndividedError
             yield atom
         for part in atom.parts:
-            yield from _calls_in(part, functions)
+            yield from _iterate_calls(part, functions)
 
 
-def parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
+def bound_parameter_words(module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], line: int) -> Poly:
     """Bound the words of an algorithm's arguments in whole lines; arrays in `in_rows` lie in rows."""
     return declared_scope(module, algorithm).facts.restore(
-        _parameter_word_parts(module, algorithm, in_rows, frozenset(), line)[1]
+        _split_parameter_words(module, algorithm, in_rows, frozenset(), line)[1]
     )
 
 
-def _weighted_size(name: str, function: SizeFunction) -> Poly:
+def _weight_size(name: str, function: SizeFunction) -> Poly:
     """Return a size times its largest coefficient in the costs of cases, which is at least 1."""
     size = Poly.symbol(name)
     (monomial,) = size.terms
@@ -221,7 +221,7 @@ def _weighted_size(name: str, function: SizeFunction) -> Poly:
     return size.scaled(max(*counts, fmpq(1)))
 
 
-def _parameter_word_parts(
+def _split_parameter_words(
     module: Module, algorithm: s.Algorithm, in_rows: frozenset[str], measured: frozenset[str], line: int
 ) -> tuple[Poly, Poly, Poly]:
     """Return `words`, `rest` and `apart` of a `DividedAlgorithm` with the sizes `measured`.
@@ -231,7 +231,7 @@ def _parameter_word_parts(
     scope = declared_scope(module, algorithm)
     volume, rest, apart = ZERO, ZERO, ZERO
     for parameter in algorithm.parameters:
-        shape, _ = shape_of(parameter.type)
+        shape, _ = read_array_type(parameter.type)
         if shape is None:
             continue
         *outer, row = (static_value(extent, scope) for extent in shape)
@@ -247,18 +247,18 @@ def _split_terms(value: Poly, measured: frozenset[str]) -> tuple[Poly, Poly]:
     varying = {
         monomial: number
         for monomial, number in value.terms.items()
-        if not measured.isdisjoint(_monomial_names(monomial))
+        if not measured.isdisjoint(_collect_names(monomial))
     }
     return Poly(varying), value - Poly(varying)
 
 
-def _division_cases(divided: DividedAlgorithm, by_name: Mapping[str, DividedAlgorithm]) -> Iterator[DivisionCase]:
+def _build_division_cases(divided: DividedAlgorithm, by_name: Mapping[str, DividedAlgorithm]) -> Iterator[DivisionCase]:
     for equation in divided.function.equations:
         restore = equation.facts.restore
         decided = divided.measured.union(equation.data)
         for step in build_steps(equation, upper=True):
             inner = [
-                _divided_call(step, divided, by_name[call.function], factor, call, decided)
+                _build_divided_call(step, divided, by_name[call.function], factor, call, decided)
                 for factor, call in step.calls
             ]
             volumes = [factor * volume for (factor, _), (_, volume) in zip(step.calls, inner, strict=True)]
@@ -269,33 +269,33 @@ def _division_cases(divided: DividedAlgorithm, by_name: Mapping[str, DividedAlgo
                 {name: (tuple(map(restore, x.lower)), tuple(map(restore, x.upper))) for name, x in bounds.items()},
                 restore(step.forcing),
                 tuple(call for call, _ in inner),
-                _largest_share(whole, divided.volume, step.facts),
+                _find_smallest_share(whole, divided.volume, step.facts),
             )
 
 
-def _divided_call(
+def _build_divided_call(
     step: Transition,
     caller: DividedAlgorithm,
     target: DividedAlgorithm,
     factor: Poly,
-    call: a.Applied,
+    call: a.AppliedFunction,
     decided: frozenset[str],
 ) -> tuple[DividedCall, Poly]:
     """Return a call, and the part of the caller's volume that it takes (0 if it does not depend on data)."""
     restore = step.facts.restore
-    volume = step.facts.simplify(target.volume.substitute(sizes_of_call(target.function, call.arguments)))
+    volume = step.facts.simplify(target.volume.substitute(find_symbol_values_in_call(target.function, call.arguments)))
     arguments = dict(zip(target.function.parameters, map(restore, call.arguments), strict=True))
     restored = restore(volume)
     divides = not decided.isdisjoint(restored.names)
-    share = _largest_share(volume, caller.volume, step.facts) if divides else None
+    share = _find_smallest_share(volume, caller.volume, step.facts) if divides else None
     if divides and share is None:
         raise UndividedError
-    within = dict(_bounding_sizes(step, caller, target, call)) if divides else {}
+    within = dict(_iterate_bounding_sizes(step, caller, target, call)) if divides else {}
     return DividedCall(restore(factor), target, arguments, restored, share, within), volume if divides else ZERO
 
 
-def _bounding_sizes(
-    step: Transition, caller: DividedAlgorithm, target: DividedAlgorithm, call: a.Applied
+def _iterate_bounding_sizes(
+    step: Transition, caller: DividedAlgorithm, target: DividedAlgorithm, call: a.AppliedFunction
 ) -> Iterator[tuple[str, str]]:
     for name, value in zip(target.function.parameters, call.arguments, strict=True):
         if name in target.measured:
@@ -306,6 +306,6 @@ def _bounding_sizes(
                     break
 
 
-def _largest_share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
-    """Find the smallest of `SHARES` such that `volume` is at most that share of `whole`; None if none is."""
-    return next((share for share in SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)
+def _find_smallest_share(volume: Poly, whole: Poly, facts: Facts) -> fmpq | None:
+    """Find the smallest of `VOLUME_SHARES` such that `volume` is at most that share of `whole`; None if none is."""
+    return next((share for share in VOLUME_SHARES if facts.nonnegative(whole.scaled(share) - volume)), None)

@@ -19,7 +19,7 @@ from archline.algebra import effort, polynomial
 from archline.algebra.effort import TooComplexError
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
-from archline.algebra.relax import bounded_sum
+from archline.algebra.relax import bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.project import LoopProjection, TouchedBox, clip_loop
 from archline.analysis.cache.footprint.windows import (
@@ -28,14 +28,14 @@ from archline.analysis.cache.footprint.windows import (
     WindowLoop,
     WindowSet,
     facts_in_iteration,
-    joint_nonnegativity_conditions,
-    slope_of,
+    find_coefficient,
+    iterate_joint_conditions,
 )
 from archline.ir.layout import LINE
 from archline.records import record, replace
 
-PER_LINE = Poly.of_atom(Symbol("L"), -1)
-MAX_CHOICES = 6
+INVERSE_LINE = Poly.of_atom(Symbol("L"), -1)
+MAX_REGIONS = 6
 """The maximum number of regions that are followed for one access, as loops and conditions allow several."""
 MAX_TERM_PRODUCTS, MAX_TERMS = 2_000, 60
 """Limits on the term products of one sum, and on its terms; larger sums are replaced by simpler bounds, or omitted."""
@@ -62,7 +62,7 @@ class FootprintLowerBound:
     def _loops(self) -> tuple[WindowLoop, ...]:
         windows = self.windows
         inner = (
-            WindowLoop(loop.variable, loop.lo, _range_end(loop.lo, loop.hi))
+            WindowLoop(loop.variable, loop.lo, _simplify_range_end(loop.lo, loop.hi))
             for loop in self.spot.chain[windows.depth :]
         )
         return (*windows.outer, *windows.first, *inner)
@@ -76,15 +76,15 @@ class FootprintLowerBound:
     def parts(self) -> list[CertainRegion]:
         """The alternative regions that remain when all inner loops and conditions are projected out."""
         loops, facts = self._loops, self._loop_facts
-        needs = joint_nonnegativity_conditions(self.spot.when, facts[-1])
-        regions = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_CHOICES)]
+        needs = iterate_joint_conditions(self.spot.when, facts[-1])
+        regions = [TouchedBox(self.spot.box, conditions) for conditions in islice(needs, MAX_REGIONS)]
         for depth in reversed(range(len(self.windows.outer), len(loops))):
             projected = [self._projection.project_out(region, loops[depth], facts[depth]) for region in regions]
             # The first projection of each region, then the second ones.
             regions = [
                 region for row in zip_longest(*projected) for region in row if region is not None and region.possible
             ]
-            regions = regions[:MAX_CHOICES]
+            regions = regions[:MAX_REGIONS]
         return [CertainRegion(self, region) for region in regions]
 
     def row_facts(self, region: TouchedBox) -> list[Facts]:
@@ -94,23 +94,27 @@ class FootprintLowerBound:
             around.append(facts_in_iteration(WindowLoop(row.variable, row.lo, row.hi), around[-1]))
         return around
 
-    def total_bounds(self, region: TouchedBox, words: bool) -> list[Poly]:
+    def list_total_bounds(self, region: TouchedBox, words: bool) -> list[Poly]:
         """List lower bounds on the lines of each window, or on words/L if `words`, summed over all windows."""
-        return [bound for bound in dict.fromkeys(self._iterate_bounds(region, words)) if bound]
+        return [bound for bound in dict.fromkeys(self._iterate_total_bounds(region, words)) if bound]
 
-    def _iterate_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
+    def _iterate_total_bounds(self, region: TouchedBox, only_words: bool) -> Iterator[Poly]:
         """Yield sums over rows and windows: of whole lines if a closed form exists, else of words/L and of rows."""
         around = self.row_facts(region)
-        rows, words = self._rows_and_words(region, around[-1])
+        rows, words = self._count_rows_and_words(region, around[-1])
         if not only_words:
             line_sums = [
-                self._sum_over_rows(region, rows * bound, around, _exact_sum) for bound in _line_bounds(region, words)
+                self._sum_over_rows(region, rows * bound, around, _exact_sum)
+                for bound in _iterate_row_line_bounds(region, words)
             ]
             yield from filter(None, line_sums)
             if any(line_sums) or words == ONE:
                 return
         bounded = self._sum_over_rows(
-            region, rows * words * (ONE if self.contiguous_dimension is None else PER_LINE), around, _sum_lower_bound
+            region,
+            rows * words * (ONE if self.contiguous_dimension is None else INVERSE_LINE),
+            around,
+            _sum_lower_bound,
         )
         if bounded is not None:
             yield bounded
@@ -120,7 +124,7 @@ class FootprintLowerBound:
             if row_sum is not None:
                 yield row_sum
 
-    def _rows_and_words(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
+    def _count_rows_and_words(self, region: TouchedBox, facts: Facts) -> tuple[Poly, Poly]:
         rows, words = ONE, ONE
         for dimension, interval in enumerate(region.box):
             if interval is None:
@@ -139,28 +143,28 @@ class FootprintLowerBound:
                 for row, facts in zip(region.rows, reversed(around[:-1]), strict=True):
                     amount = add(amount, WindowLoop(row.variable, row.lo, row.hi), facts)
                 if self.contiguous_dimension is None:
-                    amount = self._element_lines(amount)
+                    amount = self._bound_element_lines(amount)
                 total = self._sum_over_windows(region.needs, amount, add)
                 return total if len(total.terms) <= MAX_TERMS else None
         except (UnresolvedError, TooComplexError):
             return None
 
-    def _element_lines(self, count: Poly) -> Poly:
+    def _bound_element_lines(self, count: Poly) -> Poly:
         """Bound from below the lines of a number of elements at arbitrary addresses."""
         is_single_window = not self.windows.outer and a.is_integral(count)
-        return a.ceil_div(count, LINE) if is_single_window else count * PER_LINE
+        return a.ceil_div(count, LINE) if is_single_window else count * INVERSE_LINE
 
     def _sum_over_windows(self, needs: tuple[Poly, ...], total: Poly, add: _SumOverLoop) -> Poly:
         for loop, facts in zip(reversed(self.windows.outer), reversed(self._outer_facts), strict=True):
             clipped = clip_loop(needs, loop, facts)
             if clipped is None:
-                total = polynomial.product((total, *map(a.at_least_zero, needs)))
+                total = polynomial.product((total, *map(a.nonnegative_indicator, needs)))
                 needs = ()
             else:
                 loop, needs = clipped
             total = add(total, WindowLoop(loop.variable, loop.lo, facts.maximum(loop.lo, loop.hi)), facts)
         remaining = [need for need in needs if not self.windows.facts.nonnegative(need)]
-        return polynomial.product((total, *map(a.at_least_zero, remaining)))
+        return polynomial.product((total, *map(a.nonnegative_indicator, remaining)))
 
     @property
     def _outer_facts(self) -> list[Facts]:
@@ -186,7 +190,10 @@ class CertainRegion:
             if interval is None:
                 return None
             loop = WindowLoop(row.variable, row.lo, row.hi)
-            low, high = _extreme_value(interval[0], loop, facts, False), _extreme_value(interval[1], loop, facts, True)
+            low, high = (
+                _find_extreme_value(interval[0], loop, facts, False),
+                _find_extreme_value(interval[1], loop, facts, True),
+            )
             interval = None if low is None or high is None else (low, high)
         return interval
 
@@ -208,7 +215,7 @@ class CertainRegion:
         """Test whether the subscripts of two regions have different remainders, as odd and even rows do."""
         rows = [*self.seen.rows, *other.seen.rows]
         in_dimension = [row for row in rows if row.dimension == dimension]
-        slopes = [slope_of(row.place, row.variable) for row in in_dimension]
+        slopes = [find_coefficient(row.place, row.variable) for row in in_dimension]
         steps = [int(slope.constant_term.p) for slope in slopes if slope is not None and slope.is_constant]
         if len(in_dimension) != 2 or len(steps) != 2:
             return False
@@ -222,15 +229,15 @@ class CertainRegion:
     @cached_property
     def lines(self) -> list[Poly]:
         """Lower bounds on the lines of each window, summed over all windows."""
-        return self.least.total_bounds(self.seen, False)
+        return self.least.list_total_bounds(self.seen, False)
 
     @cached_property
     def words(self) -> list[Poly]:
         """Lower bounds on the elements of each window over L, summed over all windows."""
-        return self.least.total_bounds(self.seen, True)
+        return self.least.list_total_bounds(self.seen, True)
 
 
-def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
+def _iterate_row_line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
     """Yield lower bounds on the lines of the elements in one row, which are consecutive or equally spaced."""
     if region.spaced is None:
         yield a.ceil_div(words, LINE)
@@ -240,17 +247,17 @@ def _line_bounds(region: TouchedBox, words: Poly) -> Iterator[Poly]:
     yield a.ceil_div(count, a.ceil_div(LINE, step))
 
 
-def _range_end(lo: Poly, hi: Poly) -> Poly:
+def _simplify_range_end(lo: Poly, hi: Poly) -> Poly:
     """Simplify the end of a range by dropping 0 from a maximum; an empty range may then end before it begins."""
     nonzero = [operand for operand in a.split_extremum(hi - lo, True) if operand]
     return lo + reduce(a.maximum, nonzero) if nonzero else hi
 
 
-def _extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
+def _find_extreme_value(value: Poly, turn: WindowLoop, facts: Facts, greatest: bool) -> Poly | None:
     """Return the greatest (or least) value of an expression over a loop; None unless it is linear in the variable."""
     if turn.variable not in value.names:
         return value
-    slope = slope_of(value, turn.variable)
+    slope = find_coefficient(value, turn.variable)
     if slope is None or not (facts.nonnegative(slope) or facts.nonnegative(-slope)):
         return None
     last = facts.nonnegative(slope) == greatest
@@ -264,5 +271,5 @@ def _exact_sum(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
 
 def _sum_lower_bound(value: Poly, turn: WindowLoop, facts: Facts) -> Poly:
     """Bound the sum of a nonnegative amount over a loop from below."""
-    bound = bounded_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
+    bound = bound_sum(a.as_gaps(value), turn.variable, turn.lo, turn.hi, facts, False)
     return ZERO if bound is None or turn.variable in bound.names else bound

@@ -15,10 +15,10 @@ from archline.algebra.polynomial import ONE, ZERO, Atom, Poly
 from archline.analysis.cache.footprint.windows import (
     HalfOpenInterval,
     WindowLoop,
-    at_least_zero,
-    slope_of,
-    union,
-    with_loop_bounds,
+    add_loop_bounds,
+    find_coefficient,
+    find_nonnegativity_condition,
+    unite_over_loop,
 )
 from archline.ir.tree import Array, contiguous_dimension
 from archline.records import record, replace
@@ -84,7 +84,7 @@ class TouchedBox:
             self.spaced and map_interval(self.spaced),
         )
 
-    def floors_of(self, name: str) -> list[a.Floor]:
+    def list_floors_with(self, name: str) -> list[a.Floor]:
         """List the floor quotients in which a variable occurs."""
         pairs = [*filter(None, self.box), *((row.lo, row.hi) for row in self.rows), *filter(None, (self.spaced,))]
         values = chain(self.needs, (row.place for row in self.rows), *pairs)
@@ -110,42 +110,42 @@ class LoopProjection:
 
     def project_out(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[TouchedBox]:
         """Yield regions that are touched by all iterations together, by those of one remainder, or by a single one."""
-        floors = region.floors_of(turn.variable)
-        period = _remainder_period(floors, turn.variable)
+        floors = region.list_floors_with(turn.variable)
+        period = _find_remainder_period(floors, turn.variable)
         for remainder in range(period) if 1 < period <= MAX_PERIOD else ():
             in_class = region.at(turn.variable, turn.lo + remainder + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - remainder, Poly.constant(period))
-            if in_class.possible and not in_class.floors_of(turn.variable):
+            if in_class.possible and not in_class.list_floors_with(turn.variable):
                 yield from self.project_out(in_class, WindowLoop(turn.variable, ZERO, end), facts)
-        if not period and (initial := _constant_quotient_range(floors, turn, facts)) is not None:
+        if not period and (initial := _find_constant_quotients(floors, turn, facts)) is not None:
             part, quotients = initial
             without_floors = region.with_expressions(lambda expression: expression.map_atoms(quotients.get))
-            if not without_floors.floors_of(turn.variable):
+            if not without_floors.list_floors_with(turn.variable):
                 yield from self.project_out(without_floors, part, facts)
         clipped = clip_loop(region.needs, turn, facts)
         if clipped is not None:
             turn, needs = clipped
             region = replace(region, needs=needs)
-            nonempty = at_least_zero(turn.hi - turn.lo - 1, facts)
+            nonempty = find_nonnegativity_condition(turn.hi - turn.lo - 1, facts)
             dimensions, rows, spaced = region.uses(turn.variable)
             if not dimensions and not rows and not spaced:
                 yield replace(region, needs=(*needs, *nonempty))
                 return
             if turn.variable not in self.array.within and not _is_alternating(region, turn):
                 merged = () if spaced else tuple(self._merge_overlapping(region, turn, nonempty, facts))
-                projected = None if merged else self._row_per_iteration(region, turn, facts)
+                projected = None if merged else self._convert_to_rows(region, turn, facts)
                 if not merged and not spaced:
-                    projected = projected or self._intervals_by_row(region, turn, facts)
-                    projected = projected or (None if rows else self._spaced_words(region, turn, facts))
+                    projected = projected or self._convert_to_row_intervals(region, turn, facts)
+                    projected = projected or (None if rows else self._convert_to_spaced_words(region, turn, facts))
                 results = merged or ((projected,) if projected else ())
                 if results:
                     yield from results
                     return
-        for value, trips in self._candidate_iterations(region, turn, facts):
+        for value, trips in self._iterate_candidates(region, turn, facts):
             fixed = region.at(turn.variable, value)
-            yield replace(fixed, needs=(*fixed.needs, *at_least_zero(turn.hi - turn.lo - trips, facts)))
+            yield replace(fixed, needs=(*fixed.needs, *find_nonnegativity_condition(turn.hi - turn.lo - trips, facts)))
 
-    def _candidate_iterations(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
+    def _iterate_candidates(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> Iterator[tuple[Poly, int]]:
         """Yield iterations that may touch most, each with the trip count that it requires.
 
         Candidates are the first, the last and the middle one, and neighbours of the ends if the region alternates.
@@ -155,7 +155,7 @@ class LoopProjection:
         ends += [(region.rows[number].lo, region.rows[number].hi) for number in rows]
         widths = [high - low for low, high in ends]
         widths += [region.spaced[0], -region.spaced[1]] if spaced and region.spaced else []
-        inside = with_loop_bounds(turn, facts, 2)
+        inside = add_loop_bounds(turn, facts, 2)
         after = {turn.variable: Poly.symbol(turn.variable) + 1}
         steps = [inside.simplify(width.substitute(after) - width) for width in widths]
         shrinks, grows = (all(inside.nonnegative(step.scaled(sign)) for step in steps) for sign in (-1, 1))
@@ -184,7 +184,7 @@ class LoopProjection:
         else:
             interval = region.rows[rows[0]].lo, region.rows[rows[0]].hi
         assert interval is not None
-        joint = union(interval, turn, _facts_with_rows(facts, turn, region, interval))
+        joint = unite_over_loop(interval, turn, _add_loop_and_row_bounds(facts, turn, region, interval))
         if joint is None:
             return
         low, high = joint
@@ -195,12 +195,12 @@ class LoopProjection:
         if surplus:
             yield _replace_interval(region, dimensions, rows, joint, nonempty)
 
-    def _row_per_iteration(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _convert_to_rows(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as one row for each iteration; None if the loop does not select rows."""
         for dimension, interval in enumerate(region.box):
             if dimension == self.contiguous_dimension or interval is None or interval[1] - interval[0] != ONE:
                 continue
-            slope = slope_of(interval[0], turn.variable)
+            slope = find_coefficient(interval[0], turn.variable)
             row_variables = interval[0].names & {row.variable for row in region.rows}
             if slope is None or row_variables or not (facts.positive(slope) or facts.positive(-slope)):
                 continue
@@ -209,7 +209,7 @@ class LoopProjection:
             return replace(region, box=box, rows=(*region.rows, row))
         return None
 
-    def _intervals_by_row(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _convert_to_row_intervals(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Convert parts of columns that end at different rows to intervals of each row; None if that is not possible.
 
         If iteration v touches the rows lo <= r < v + e of one column, then row r is touched by the iterations
@@ -227,8 +227,8 @@ class LoopProjection:
         ):
             return None
         name = f"{turn.variable} row"
-        slope = slope_of(column[0], turn.variable)
-        converted = _rows_and_iterations(interval, turn, Poly.symbol(name))
+        slope = find_coefficient(column[0], turn.variable)
+        converted = _invert_moving_end(interval, turn, Poly.symbol(name))
         if slope not in (ONE, -ONE) or converted is None:
             return None
         (first, last), part = converted
@@ -241,13 +241,13 @@ class LoopProjection:
         row = RowsAlongLoop(row_dimensions[0], name, first, facts.maximum(first, last), Poly.symbol(name))
         return replace(region, box=tuple(box), rows=(*region.rows, row))
 
-    def _spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
+    def _convert_to_spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as elements of one row at a constant distance in words; None if it is not."""
         dimensions, _, _ = region.uses(turn.variable)
         interval = region.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
             return None
-        slope = slope_of(interval[0], turn.variable)
+        slope = find_coefficient(interval[0], turn.variable)
         if slope is None or interval[0].names & {row.variable for row in region.rows}:
             return None
         step = slope if facts.positive(slope) else -slope
@@ -257,11 +257,11 @@ class LoopProjection:
         return replace(region, box=box, spaced=(facts.positive_part(turn.hi - turn.lo), step))
 
 
-def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
+def _find_remainder_period(floors: Sequence[a.Floor], name: str) -> int:
     """Return the number of iterations after which all remainders of `floors` repeat; 0 if one is not periodic."""
     period = 1
     for floor in floors:
-        slope = slope_of(floor.argument, name)
+        slope = find_coefficient(floor.argument, name)
         if slope is None or not slope.is_constant or slope.constant_term.q != 1 or not floor.modulus.is_constant:
             return 0
         modulus = int(floor.modulus.constant_term.p)
@@ -269,7 +269,7 @@ def _remainder_period(floors: Sequence[a.Floor], name: str) -> int:
     return period
 
 
-def _constant_quotient_range(
+def _find_constant_quotients(
     floors: Sequence[a.Floor], turn: WindowLoop, facts: Facts
 ) -> tuple[WindowLoop, Mapping[Atom, Poly]] | None:
     """Return the initial part of a loop in which all quotients keep their first value, and these values.
@@ -279,7 +279,7 @@ def _constant_quotient_range(
     hi = turn.hi
     quotients: dict[Atom, Poly] = {}
     for floor in floors:
-        if slope_of(floor.argument, turn.variable) != ONE or turn.variable in floor.modulus.names:
+        if find_coefficient(floor.argument, turn.variable) != ONE or turn.variable in floor.modulus.names:
             return None
         first = floor.argument.substitute({turn.variable: turn.lo})
         quotients[floor] = facts.simplify(a.floor_div(first, floor.modulus))
@@ -310,16 +310,16 @@ def _replace_interval(
     return replace(region, rows=tuple(ranges), needs=needs)
 
 
-def _facts_with_rows(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
+def _add_loop_and_row_bounds(facts: Facts, turn: WindowLoop, region: TouchedBox, interval: HalfOpenInterval) -> Facts:
     """Extend facts by the bounds of a loop variable in iterations but the last one, and of row variables."""
-    facts = with_loop_bounds(turn, facts, 2)
+    facts = add_loop_bounds(turn, facts, 2)
     for row in reversed(region.rows):
         if _mentions_symbol(interval, row.variable):
             facts = facts.with_symbol(row.variable, (row.lo,), (row.hi - 1,))
     return facts
 
 
-def _rows_and_iterations(
+def _invert_moving_end(
     interval: HalfOpenInterval, turn: WindowLoop, row: Poly
 ) -> tuple[HalfOpenInterval, tuple[Poly | None, Poly | None]] | None:
     """Return all rows of an interval with one moving end, and the ends of the iterations that contain `row`.
@@ -330,7 +330,7 @@ def _rows_and_iterations(
     if len(moving) != 1:
         return None
     low, high = interval
-    slope = slope_of(interval[moving[0]], turn.variable)
+    slope = find_coefficient(interval[moving[0]], turn.variable)
     if slope is None:
         return None
     rest, last = interval[moving[0]] - slope * Poly.symbol(turn.variable), turn.hi - 1
@@ -358,7 +358,7 @@ def clip_loop(needs: tuple[Poly, ...], turn: WindowLoop, facts: Facts) -> tuple[
         if turn.variable not in need.names:
             remaining.append(need)
             continue
-        slope = slope_of(need, turn.variable)
+        slope = find_coefficient(need, turn.variable)
         if slope is None:
             return None
         rest = need - slope * Poly.symbol(turn.variable)

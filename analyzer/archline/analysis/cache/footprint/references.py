@@ -22,13 +22,13 @@ from archline.algebra import atoms as a
 from archline.algebra.bounds import Bounds
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, Poly
-from archline.algebra.relax import bound_away, find_floor_by_number
+from archline.algebra.relax import find_floor_by_number, replace_atoms_by_bounds
 from archline.analysis.cache.footprint.upper import Reference
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop, contiguous_dimension
 from archline.records import record
 
-MAX_APART = 8
+MAX_SUBSCRIPT_DISTANCE = 8
 """Accesses to one row in one loop body form one reference if their subscripts differ by at most this number."""
 
 
@@ -65,7 +65,7 @@ def build_references(found: Iterator[tuple[Access, Chain]], facts: Facts, traffi
 
 
 def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int) -> bool:
-    """Test whether an access is to the row of a group of accesses, and at most `MAX_APART` words from the first one."""
+    """Test whether an access is to the row of a group, at most `MAX_SUBSCRIPT_DISTANCE` words from the first access."""
     first = members[0]
     # Two data-dependent subscripts may be any elements, unless both follow one walk along a row.
     shares_walk = access.walk is not None and access.walk == first.walk
@@ -75,7 +75,9 @@ def _is_same_row_neighbour(access: Access, members: Sequence[Access], along: int
                 return False
             continue
         distance = subscript - base
-        if not distance.is_constant or abs(distance.constant_term) > (MAX_APART if dimension == along else 0):
+        if not distance.is_constant or abs(distance.constant_term) > (
+            MAX_SUBSCRIPT_DISTANCE if dimension == along else 0
+        ):
             return False
     return True
 
@@ -187,39 +189,39 @@ class IndexSetSplitter:
 Counters = frozenset[str]
 
 
-def without_remainders(references: Sequence[Reference]) -> list[Reference] | None:
+def relax_remainders(references: Sequence[Reference]) -> list[Reference] | None:
     """Relax loops and subscripts to bounds without remainders of outer loop variables; None if nothing changes."""
     chains: dict[Chain, Chain] = {(): ()}
-    relaxed = [_relaxed_reference(ref, _relaxed_chain(ref.chain, ref.facts, chains)) for ref in references]
+    relaxed = [_relax_reference(ref, _relax_chain(ref.chain, ref.facts, chains)) for ref in references]
     has_same_places = all(new.place == ref.place for new, ref in zip(relaxed, references, strict=True))
     ends = [[(loop.lo, loop.hi, loop.trips) for loop in ref.chain] for ref in (*relaxed, *references)]
     return None if has_same_places and ends[: len(relaxed)] == ends[len(relaxed) :] else relaxed
 
 
-def _relaxed_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chain:
+def _relax_chain(chain: Chain, facts: Facts, chains: dict[Chain, Chain]) -> Chain:
     """Relax loop bounds; the facts inside a loop are those of the relaxed bounds alone."""
     if chain not in chains:
         *outer, loop = chain
-        before = _relaxed_chain(tuple(outer), facts, chains)
-        chains[chain] = (*before, _relaxed_loop(loop, before[-1].inside if before else facts, _loop_variables(before)))
+        before = _relax_chain(tuple(outer), facts, chains)
+        chains[chain] = (*before, _relax_loop(loop, before[-1].inside if before else facts, _loop_variables(before)))
     return chains[chain]
 
 
-def _relaxed_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
+def _relax_loop(loop: Loop, around: Facts, counters: Counters) -> Loop:
     """Replace the bounds and the trip count of a loop by ones without floors of outer loop variables."""
-    lo = _integer_bound(loop.lo, counters, False)
-    hi, trips = (_integer_bound(amount, counters, True) for amount in (loop.hi, loop.trips))
+    lo = _bound_by_integer(loop.lo, counters, False)
+    hi, trips = (_bound_by_integer(amount, counters, True) for amount in (loop.hi, loop.trips))
     inside = around.with_symbol(loop.variable, (lo,), (hi - 1,))
     return replace(loop, lo=lo, hi=hi, trips=trips, facts=around, inside=inside, holds=())
 
 
-def _relaxed_reference(reference: Reference, chain: Chain) -> Reference:
+def _relax_reference(reference: Reference, chain: Chain) -> Reference:
     """Relax the subscripts along the row in the variables of all loops but the innermost; accesses become uncertain."""
     around, along = _loop_variables(chain[:-1]), contiguous_dimension(reference.array)
     place = list(reference.place)
     interval = place[along]
     if interval is not None:
-        place[along] = _integer_bound(interval[0], around, False), _integer_bound(interval[1], around, True)
+        place[along] = _bound_by_integer(interval[0], around, False), _bound_by_integer(interval[1], around, True)
     accesses = tuple(replace(access, certain=False, shared=None) for access in reference.accesses)
     return replace(reference, place=tuple(place), chain=chain, accesses=accesses)
 
@@ -228,9 +230,9 @@ def _loop_variables(chain: Chain) -> Counters:
     return frozenset(loop.variable for loop in chain)
 
 
-def _integer_bound(value: Poly, counters: Counters, upper: bool) -> Poly:
+def _bound_by_integer(value: Poly, counters: Counters, upper: bool) -> Poly:
     """Bound a value by an integer without floors of `counters`, from above if `upper`; else return the value."""
-    bound = bound_away(value, lambda atom: find_floor_by_number(atom, counters), Facts(), upper)
+    bound = replace_atoms_by_bounds(value, lambda atom: find_floor_by_number(atom, counters), Facts(), upper)
     if bound is None or bound == value:
         return value
     if a.is_integral(bound):

@@ -10,16 +10,16 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference, ReferenceFootprint
 from archline.analysis.cache.footprint.windows import (
-    ROW,
-    Ranges,
-    RowIntervals,
-    exact_row_lines,
+    ROW_PREFIX,
+    IntervalByRow,
+    RowRanges,
+    bound_line_sum,
+    bound_rows_and_lines,
     is_monotone,
-    row_count_and_length,
-    sum_row_lines,
+    sum_lines_exactly,
 )
-from archline.ir.factored import FactoredProduct, max_over_loops, sum_over_loops
-from archline.ir.layout import ClosedInterval, aligned_interval_lines, interval_lines
+from archline.ir.factored import FactoredProduct, bound_max_over_loops, bound_sum_over_loops
+from archline.ir.layout import ClosedInterval, bound_interval_lines, count_aligned_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
@@ -57,7 +57,7 @@ class GroupFootprint:
         return self.references[0].array
 
     @cached_property
-    def by_row(self) -> RowIntervals | None:
+    def by_row(self) -> IntervalByRow | None:
         """An interval for each row that contains the entries touched there; None if some reference has none."""
         if len(self._array.extents) != 2:
             return None
@@ -66,8 +66,8 @@ class GroupFootprint:
         if len(row_intervals) < len(parts):
             return None
         rows = _interval_hull([part.rows for part in row_intervals], self.facts)
-        facts = self.facts.with_symbol(ROW, (rows[0],), (rows[1],))
-        return RowIntervals(rows, _interval_hull([part.entries for part in row_intervals], facts))
+        facts = self.facts.with_symbol(ROW_PREFIX, (rows[0],), (rows[1],))
+        return IntervalByRow(rows, _interval_hull([part.entries for part in row_intervals], facts))
 
     @cached_property
     def hull(self) -> list[ClosedInterval]:
@@ -76,12 +76,12 @@ class GroupFootprint:
         return [_interval_hull(intervals, self.facts) for intervals in zip(*boxes, strict=True)]
 
     @cached_property
-    def _ranges(self) -> Ranges:
+    def _row_ranges(self) -> RowRanges:
         """The range of rows, if the union is known row by row."""
         if self.by_row is None:
             return []
         first, last = self.by_row.rows
-        return [(ROW, first, self.facts.maximum(first, last + 1), self.facts)]
+        return [(ROW_PREFIX, first, self.facts.maximum(first, last + 1), self.facts)]
 
     @cached_property
     def _row_interval(self) -> tuple[ClosedInterval, Facts]:
@@ -89,13 +89,13 @@ class GroupFootprint:
         if self.by_row is None:
             return self.hull[contiguous_dimension(self._array)], self.facts
         first, last = self.by_row.rows
-        return self.by_row.entries, self.facts.with_symbol(ROW, (first,), (last,))
+        return self.by_row.entries, self.facts.with_symbol(ROW_PREFIX, (first,), (last,))
 
     @cached_property
-    def _row(self) -> Poly:
+    def _lines_per_row(self) -> Poly:
         interval, facts = self._row_interval
-        counters = frozenset((ROW,)).union(*(reference.counters for reference in self.references))
-        return interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
+        counters = frozenset((ROW_PREFIX,)).union(*(reference.counters for reference in self.references))
+        return bound_interval_lines(interval, facts, self._array, self.references[0].whole_lines, counters)
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
@@ -112,28 +112,28 @@ class GroupFootprint:
             return FactoredProduct(
                 (sum_polynomials(reference.lines(self.depth).count.value for reference in self.references),)
             )
-        return sum_row_lines(self._free_row_count.times(self._row), self._ranges)
+        return bound_line_sum(self._free_row_count.times(self._lines_per_row), self._row_ranges)
 
     @property
     def largest(self) -> FactoredProduct:
         """An upper bound on the lines of any window. Raises UnboundedError."""
-        return max_over_loops(self._aligned_lines, lambda: self.count, self.chain)
+        return bound_max_over_loops(self._aligned_lines, lambda: self.count, self.chain)
 
     @property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
-        return sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
+        return bound_sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
 
     @cached_property
     def _aligned_lines(self) -> FactoredProduct | None:
         """The lines of a window from the alignment of its rows; None if unknown or without closed form."""
         has_alignment = self.by_row is not None and self.references[0].whole_lines
-        lines = aligned_interval_lines(*self._row_interval, self._array) if has_alignment else None
-        return None if lines is None else exact_row_lines(FactoredProduct((lines,)), self._ranges)
+        lines = count_aligned_lines(*self._row_interval, self._array) if has_alignment else None
+        return None if lines is None else sum_lines_exactly(FactoredProduct((lines,)), self._row_ranges)
 
     def spread(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Bound the number of rows of a window, and the lines of a row."""
-        return row_count_and_length(self._free_row_count, self._row, self._ranges)
+        return bound_rows_and_lines(self._free_row_count, self._lines_per_row, self._row_ranges)
 
     @cached_property
     def is_sliding_window(self) -> bool:
@@ -143,7 +143,7 @@ class GroupFootprint:
         loop = self.chain[-1]
         if self.by_row is None:
             return all(is_monotone(end, loop, loop.facts) for interval in self.hull for end in interval)
-        inside = loop.facts.with_symbol(ROW, (ZERO,), (self._array.extents[0] - 1,))
+        inside = loop.facts.with_symbol(ROW_PREFIX, (ZERO,), (self._array.extents[0] - 1,))
         return all(is_monotone(end, loop, loop.facts) for end in self.by_row.rows) and all(
             is_monotone(end, loop, inside) for end in self.by_row.entries
         )

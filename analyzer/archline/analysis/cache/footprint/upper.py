@@ -16,24 +16,24 @@ from archline.algebra import atoms as a
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol
 from archline.analysis.cache.footprint.windows import (
-    ROW,
-    Ranges,
-    RowIntervals,
-    exact_row_lines,
+    ROW_PREFIX,
+    IntervalByRow,
+    RowRanges,
+    bound_line_sum,
+    bound_rows_and_lines,
+    find_coefficient,
     is_monotone,
-    row_count_and_length,
-    slope_of,
-    sum_row_lines,
+    sum_lines_exactly,
 )
 from archline.ir.factored import (
     FactoredProduct,
     UnboundedError,
-    factored_maximum,
-    max_in_loop,
-    max_over_loops,
-    sum_over_loops,
+    bound_max_in_loop,
+    bound_max_over_loops,
+    bound_maximum,
+    bound_sum_over_loops,
 )
-from archline.ir.layout import LINE, ClosedInterval, aligned_interval_lines, interval_lines, stack_lines
+from archline.ir.layout import LINE, ClosedInterval, bound_interval_lines, count_aligned_lines, count_stack_lines
 from archline.ir.shape import Shape, access_shape, chain_shape, name_counters
 from archline.ir.tree import Access, Array, Chain, Loop, MonotoneWalk, contiguous_dimension
 from archline.records import field, memoised, record
@@ -78,15 +78,15 @@ class Reference:
         return self.accesses[0].walk
 
     @property
-    def is_free(self) -> bool:
+    def is_data_dependent(self) -> bool:
         """True if a subscript depends on data, so that each iteration may access another element."""
         return None in self.accesses[0].place
 
     @memoised
-    def is_picked(self, depth: int) -> bool:
+    def is_fixed_by_data(self, depth: int) -> bool:
         """Tell whether a subscript depends on data, but is constant while the loops `chain[:depth]` are fixed."""
         inner = {loop.variable for loop in self.chain[depth:]}
-        return self.is_free and len(self.accesses) == 1 and depth >= 0 and inner <= self.accesses[0].steady
+        return self.is_data_dependent and len(self.accesses) == 1 and depth >= 0 and inner <= self.accesses[0].steady
 
     @cached_property
     def counters(self) -> frozenset[str]:
@@ -102,7 +102,7 @@ class Reference:
         return chain_shape(self.chain, self.facts), accesses, place, self.whole_lines
 
     @cached_property
-    def in_order(self) -> tuple[tuple[int, ...], ...]:
+    def access_offsets(self) -> tuple[tuple[int, ...], ...]:
         """The distance of each access from the first one in each dimension, for accesses in program order."""
         first = self.accesses[0].place
         result = []
@@ -124,7 +124,7 @@ class Reference:
         loop = self.chain[depth]
         for (lo, hi), whole in zip(self.hull(depth + 1), dimensions, strict=True):
             try:
-                yield -max_in_loop(-lo, loop, loop.facts), max_in_loop(hi, loop, loop.facts)
+                yield -bound_max_in_loop(-lo, loop, loop.facts), bound_max_in_loop(hi, loop, loop.facts)
             except UnboundedError:
                 yield whole
 
@@ -151,7 +151,7 @@ class ReferenceFootprint:
         return self.reference.hull(self.depth)
 
     @property
-    def _inner(self) -> Chain:
+    def _inner_loops(self) -> Chain:
         return self.reference.chain[self.depth :]
 
     @cached_property
@@ -164,10 +164,10 @@ class ReferenceFootprint:
         for dimension, interval in enumerate(self.reference.place):
             if dimension == contiguous_dimension(array) or interval is None or interval[0] != interval[1]:
                 continue
-            inside = [loop for loop in self._inner if loop.variable in interval[0].names]
+            inside = [loop for loop in self._inner_loops if loop.variable in interval[0].names]
             if len(inside) != 1 or inside[0] in result.values():
                 continue
-            if slope_of(interval[0], inside[0].variable) is not None:
+            if find_coefficient(interval[0], inside[0].variable) is not None:
                 result[dimension] = inside[0]
         return result
 
@@ -175,19 +175,19 @@ class ReferenceFootprint:
     def _other_loops(self) -> Chain:
         """The inner loops that determine no row by themselves."""
         rows = set(map(id, self.row_loops.values()))
-        return tuple(loop for loop in self._inner if id(loop) not in rows)
+        return tuple(loop for loop in self._inner_loops if id(loop) not in rows)
 
     @cached_property
-    def _rows(self) -> Chain:
+    def _row_loop_chain(self) -> Chain:
         rows = set(map(id, self.row_loops.values()))
-        return tuple(loop for loop in self._inner if id(loop) in rows)
+        return tuple(loop for loop in self._inner_loops if id(loop) in rows)
 
     @cached_property
-    def ranges(self) -> Ranges:
+    def ranges(self) -> RowRanges:
         """The range of each row loop's variable, from the outermost in, over all other loops' iterations."""
         facts = self.reference.around(self.depth)
         result = []
-        for loop in self._rows:
+        for loop in self._row_loop_chain:
             lo, hi = self._extend_interval((loop.lo, loop.hi), facts)
             result.append((loop.variable, lo, facts.maximum(lo, hi), facts))
             facts = facts.with_symbol(loop.variable, (lo,), (hi - 1,))
@@ -206,25 +206,25 @@ class ReferenceFootprint:
         lo, hi = ends
         for loop in reversed(self._other_loops):
             if loop.variable in lo.names | hi.names:
-                joined = _joined_facts(loop.facts, facts)
-                first, end = self._counter_range(loop, joined)
+                joined = _add_missing_bounds(loop.facts, facts)
+                first, end = self._narrow_loop_range(loop, joined)
                 lo, hi = (
-                    -factored_maximum(-lo, loop.variable, first, end, joined),
-                    factored_maximum(hi, loop.variable, first, end, joined),
+                    -bound_maximum(-lo, loop.variable, first, end, joined),
+                    bound_maximum(hi, loop.variable, first, end, joined),
                 )
         return lo, hi
 
-    def _counter_range(self, loop: Loop, facts: Facts) -> ClosedInterval:
+    def _narrow_loop_range(self, loop: Loop, facts: Facts) -> ClosedInterval:
         """Narrow a loop's range by the row variables: if row r runs from k + 1, k is at most r - 1."""
         first, end = loop.lo, loop.hi
         row_names = {name for name in facts.bounds if name not in loop.facts.bounds}
         excluded = {inner.variable for inner in self._other_loops[self._other_loops.index(loop) :]}
-        for inner in self._rows:
+        for inner in self._row_loop_chain:
             row, counter = Poly.symbol(inner.variable), Poly.symbol(loop.variable)
             if inner.variable not in row_names:
                 continue
             for need in (row - inner.lo, inner.hi - 1 - row, *inner.holds):
-                slope = slope_of(need, loop.variable)
+                slope = find_coefficient(need, loop.variable)
                 if slope not in (ONE, -ONE) or (need - slope * counter).names & excluded:
                     continue
                 if slope == ONE:
@@ -246,7 +246,7 @@ class ReferenceFootprint:
         return tuple(result)
 
     @cached_property
-    def by_row(self) -> RowIntervals | None:
+    def by_row(self) -> IntervalByRow | None:
         """The touched interval of a matrix by row; None if rows are not distinct."""
         along = contiguous_dimension(self.reference.array)
         row = 1 - along
@@ -257,36 +257,38 @@ class ReferenceFootprint:
             low, high = self.box[row]
             if self.row_loops or low != high:
                 return None
-            return RowIntervals((low, low), entries)
+            return IntervalByRow((low, low), entries)
         ((name, lo, hi, _),) = self.ranges
-        slope = slope_of(place[0], name)
+        slope = find_coefficient(place[0], name)
         if slope not in (ONE, -ONE):
             return None
         shift = place[0] - slope * Poly.symbol(name)
         first, last = (lo, hi - 1) if slope == ONE else (hi - 1, lo)
-        back = {name: slope * (Poly.symbol(ROW) - shift)}
+        back = {name: slope * (Poly.symbol(ROW_PREFIX) - shift)}
         rows = slope * first + shift, slope * last + shift
-        return RowIntervals(rows, (entries[0].substitute(back), entries[1].substitute(back)))
+        return IntervalByRow(rows, (entries[0].substitute(back), entries[1].substitute(back)))
 
     @cached_property
     def _is_dense(self) -> bool:
         """True if the box has no gaps: no subscript is strided or moves with data."""
         for dimension, interval in enumerate(self.reference.place):
             is_contiguous = dimension == contiguous_dimension(self.reference.array)
-            if self._is_picked(dimension) and not is_contiguous:
+            if self._is_fixed_by_data(dimension) and not is_contiguous:
                 continue
             if interval is None or (dimension not in self.row_loops and not self._has_unit_stride(interval)):
                 return False
         return True
 
-    def _is_picked(self, dimension: int) -> bool:
+    def _is_fixed_by_data(self, dimension: int) -> bool:
         """Tell whether the subscript of a dimension depends on data, but is constant in a window."""
-        return self.reference.accesses[0].place[dimension] is None and self.reference.is_picked(self.depth)
+        return self.reference.accesses[0].place[dimension] is None and self.reference.is_fixed_by_data(self.depth)
 
     def _has_unit_stride(self, interval: ClosedInterval, most_apart: int = 1) -> bool:
         """Test whether each inner loop moves an interval by a constant step of at most `most_apart`."""
         slopes = [
-            slope_of(interval[0], loop.variable) for loop in self._other_loops if loop.variable in interval[0].names
+            find_coefficient(interval[0], loop.variable)
+            for loop in self._other_loops
+            if loop.variable in interval[0].names
         ]
         return all(
             step is not None and step.is_constant and 0 < abs(step.constant_term) <= most_apart for step in slopes
@@ -299,13 +301,13 @@ class ReferenceFootprint:
         In Z-Morton order it is the lines of the square, and on a moving stack those up to the array's end.
         """
         array = self.reference.array
-        if not self._inner and self.reference.is_free:
+        if not self._inner_loops and self.reference.is_data_dependent:
             return FactoredProduct()
         if array.moves:
-            return FactoredProduct((self._max_stack_lines(),))
+            return FactoredProduct((self._bound_stack_lines(),))
         if array.layout == "zmorton":
-            return FactoredProduct((self._zmorton_lines(),))
-        return self._free_row_count.times(self._interval_lines(self.box[contiguous_dimension(array)]))
+            return FactoredProduct((self._bound_zmorton_lines(),))
+        return self._free_row_count.times(self._bound_interval_lines(self.box[contiguous_dimension(array)]))
 
     @cached_property
     def _free_row_count(self) -> FactoredProduct:
@@ -314,12 +316,12 @@ class ReferenceFootprint:
         free = [
             dimension for dimension in range(len(self.box)) if dimension != along and dimension not in self.row_loops
         ]
-        return FactoredProduct(tuple(self._subscript_count(dimension, self.box[dimension]) for dimension in free))
+        return FactoredProduct(tuple(self._bound_subscript_count(dimension, self.box[dimension]) for dimension in free))
 
-    def _interval_lines(self, interval: ClosedInterval) -> Poly:
-        if self._is_picked(contiguous_dimension(self.reference.array)):
+    def _bound_interval_lines(self, interval: ClosedInterval) -> Poly:
+        if self._is_fixed_by_data(contiguous_dimension(self.reference.array)):
             return ONE
-        lines = interval_lines(
+        lines = bound_interval_lines(
             interval, self.facts, self.reference.array, self.reference.whole_lines, self.reference.counters
         )
         subscripts = self.reference.place[contiguous_dimension(self.reference.array)]
@@ -329,39 +331,39 @@ class ReferenceFootprint:
             or (not self.reference.whole_lines and self._has_unit_stride(subscripts, MAX_SHORT_STRIDE))
         ):
             return lines
-        return self.facts.minimum(lines, self._distinct_values(subscripts))
+        return self.facts.minimum(lines, self._bound_distinct_subscripts(subscripts))
 
-    def _subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
-        if self._is_picked(dimension):
+    def _bound_subscript_count(self, dimension: int, interval: ClosedInterval) -> Poly:
+        if self._is_fixed_by_data(dimension):
             return ONE
         width = self.facts.positive_part(a.as_gaps(interval[1] - interval[0] + 1))
         subscripts = self.reference.place[dimension]
         if subscripts is None or self._has_unit_stride(subscripts):
             return width
-        return self.facts.minimum(width, self._distinct_values(subscripts))
+        return self.facts.minimum(width, self._bound_distinct_subscripts(subscripts))
 
-    def _distinct_values(self, interval: ClosedInterval) -> Poly:
+    def _bound_distinct_subscripts(self, interval: ClosedInterval) -> Poly:
         """Bound from above the number of distinct subscripts in an interval that inner loops move."""
         count = interval[1] - interval[0] + 1
         moving = interval[0].names
         for loop in reversed(self._other_loops):
             if loop.variable in moving:
-                count = count * self._counter_values(loop, moving)
+                count = count * self._bound_variable_values(loop, moving)
             if loop.variable in count.names:
-                count = max_in_loop(count, loop, _joined_facts(loop.facts, self.facts))
+                count = bound_max_in_loop(count, loop, _add_missing_bounds(loop.facts, self.facts))
         return count
 
-    def _counter_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
+    def _bound_variable_values(self, loop: Loop, fixed: frozenset[str]) -> Poly:
         """Bound from above the values that a loop variable takes in all iterations of the loops not in `fixed`."""
         lo, hi = loop.lo, loop.hi
         for moving_loop in reversed(self._other_loops):
             if moving_loop.variable not in fixed and moving_loop.variable in lo.names | hi.names:
-                joined = _joined_facts(moving_loop.facts, self.facts)
-                lo, hi = -max_in_loop(-lo, moving_loop, joined), max_in_loop(hi, moving_loop, joined)
+                joined = _add_missing_bounds(moving_loop.facts, self.facts)
+                lo, hi = -bound_max_in_loop(-lo, moving_loop, joined), bound_max_in_loop(hi, moving_loop, joined)
         # Facts inside a loop imply nonnegative trip counts only if the loop is entered.
         return self.facts.positive_part(hi - lo)
 
-    def _zmorton_lines(self) -> Poly:
+    def _bound_zmorton_lines(self) -> Poly:
         """Bound the lines of a box in Z-Morton order by its elements and by the lines of the enclosing square.
 
         A part of a square is not in Z-Morton order itself, so that only its elements count.
@@ -369,16 +371,16 @@ class ReferenceFootprint:
         array = self.reference.array
         rows, columns = array.extents
         side = a.exponential(2, a.ceil_log2(self.facts.maximum(rows, columns)))
-        elements = self._subscript_count(0, self.box[0]) * self._subscript_count(1, self.box[1])
+        elements = self._bound_subscript_count(0, self.box[0]) * self._bound_subscript_count(1, self.box[1])
         if array.strided or not array.aligned:
             return elements
         return self.facts.minimum(elements, a.ceil_div(side * side, LINE))
 
-    def _max_stack_lines(self) -> Poly:
+    def _bound_stack_lines(self) -> Poly:
         """Bound the lines from the bottom of the stack to the end of a local array, over all inner iterations."""
-        value = stack_lines(self.reference.array)
-        for loop in reversed(self._inner):
-            value = max_in_loop(value, loop, _joined_facts(loop.facts, self.facts))
+        value = count_stack_lines(self.reference.array)
+        for loop in reversed(self._inner_loops):
+            value = bound_max_in_loop(value, loop, _add_missing_bounds(loop.facts, self.facts))
         # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
@@ -387,58 +389,58 @@ class ReferenceFootprint:
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
             return None
-        return row_count_and_length(
-            self._free_row_count, self._interval_lines(self.box[contiguous_dimension(array)]), self.ranges
+        return bound_rows_and_lines(
+            self._free_row_count, self._bound_interval_lines(self.box[contiguous_dimension(array)]), self.ranges
         )
 
     @cached_property
     def count(self) -> FactoredProduct:
         """An upper bound on the lines of the window."""
-        return sum_row_lines(self.per_row, self.ranges)
+        return bound_line_sum(self.per_row, self.ranges)
 
     @cached_property
     def _lines_by_iterations(self) -> FactoredProduct | None:
         """A bound that counts a row for each iteration, if a trip count depends on data; None if none does."""
-        if all(loop.trips == loop.hi - loop.lo for loop in self._rows):
+        if all(loop.trips == loop.hi - loop.lo for loop in self._row_loop_chain):
             return None
         total = self.per_row
-        for loop, (name, lo, hi, facts) in zip(reversed(self._rows), reversed(self.ranges), strict=True):
+        for loop, (name, lo, hi, facts) in zip(reversed(self._row_loop_chain), reversed(self.ranges), strict=True):
             if loop.trips == loop.hi - loop.lo:
                 total = total.bound_sum(name, lo, hi, facts)
             else:
-                largest = FactoredProduct(tuple(factored_maximum(f, name, lo, hi, facts) for f in total.factors))
-                total = largest.times(self._row_loop_iterations(loop))
+                largest = FactoredProduct(tuple(bound_maximum(f, name, lo, hi, facts) for f in total.factors))
+                total = largest.times(self._bound_row_iterations(loop))
         return total
 
-    def _row_loop_iterations(self, last: Loop) -> Poly:
+    def _bound_row_iterations(self, last: Loop) -> Poly:
         """Bound the iterations of a row loop in a window, in terms of the variables of row loops around it."""
         count = last.trips
-        for loop in reversed(self._inner[: self._inner.index(last)]):
+        for loop in reversed(self._inner_loops[: self._inner_loops.index(last)]):
             if id(loop) in map(id, self._other_loops):
-                count = max_in_loop(count, loop, _joined_facts(loop.facts, self.facts)) * loop.trips
+                count = bound_max_in_loop(count, loop, _add_missing_bounds(loop.facts, self.facts)) * loop.trips
         return count
 
     @cached_property
     def largest(self) -> FactoredProduct:
         """An upper bound on the lines of any window. Raises UnboundedError."""
         exact = self._aligned_lines if self.row_loops else None
-        return self._lesser_by_iterations(
-            max_over_loops(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
+        return self._take_lesser_bound(
+            bound_max_over_loops(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
         )
 
     @cached_property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
-        total = sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
-        return self._lesser_by_iterations(total, lambda bound: bound.over(self.chain))
+        total = bound_sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
+        return self._take_lesser_bound(total, lambda bound: bound.over(self.chain))
 
-    def _lesser_by_iterations(
+    def _take_lesser_bound(
         self, bound: FactoredProduct, over_windows: Callable[[FactoredProduct], FactoredProduct]
     ) -> FactoredProduct:
         """Return the lesser of a bound and of `_lines_by_iterations` after `over_windows` is applied to these."""
         with suppress(UnboundedError):
             if self._lines_by_iterations is not None:
-                return bound.or_less(over_windows(self._lines_by_iterations), self.reference.facts)
+                return bound.minimum(over_windows(self._lines_by_iterations), self.reference.facts)
         return bound
 
     @cached_property
@@ -447,25 +449,29 @@ class ReferenceFootprint:
         array = self.reference.array
         if array.moves or array.layout == "zmorton" or not self._is_dense or not self.reference.whole_lines:
             return None
-        lines = aligned_interval_lines(self.box[contiguous_dimension(array)], self.facts, array)
-        return None if lines is None else exact_row_lines(self._free_row_count.times(lines), self.ranges)
+        lines = count_aligned_lines(self.box[contiguous_dimension(array)], self.facts, array)
+        return None if lines is None else sum_lines_exactly(self._free_row_count.times(lines), self.ranges)
 
     # Sliding
     @cached_property
     def is_sliding_window(self) -> bool:
         """True if the windows of the innermost fixed loop that touch a line are always consecutive."""
-        free = self.reference.is_free and (not self._inner or self.reference.is_picked(self.depth))
-        if self.depth == 0 or (free and not self.reference.is_picked(self.depth - 1)):
+        free = self.reference.is_data_dependent and (
+            not self._inner_loops or self.reference.is_fixed_by_data(self.depth)
+        )
+        if self.depth == 0 or (free and not self.reference.is_fixed_by_data(self.depth - 1)):
             return False
         loop = self.reference.chain[self.depth - 1]
-        if not self._varies_with(loop):
+        if not self._depends_on_loop(loop):
             return True
         if not self._is_dense or self.reference.array.layout == "zmorton" or self.reference.array.moves:
             return False
-        ends = self._ends_by_row(loop)
-        return ends is not None and all(is_monotone(end, loop, _joined_facts(loop.facts, self.facts)) for end in ends)
+        ends = self._list_window_ends(loop)
+        return ends is not None and all(
+            is_monotone(end, loop, _add_missing_bounds(loop.facts, self.facts)) for end in ends
+        )
 
-    def _ends_by_row(self, loop: Loop) -> list[Poly] | None:
+    def _list_window_ends(self, loop: Loop) -> list[Poly] | None:
         """List the bounds of rows and of the interval in each row, in terms of the row where `loop` moves rows.
 
         None if rows that `loop` moves are more than one apart: a row between two is touched intermittently.
@@ -478,7 +484,7 @@ class ReferenceFootprint:
                 if place.coefficients(Symbol(name)).get(1) not in (ONE, -ONE):
                     return None
                 sign = place.coefficients(Symbol(name))[1]
-                back[name] = sign * (Poly.symbol(f"{ROW}{name}") - (place - sign * row))
+                back[name] = sign * (Poly.symbol(f"{ROW_PREFIX}{name}") - (place - sign * row))
         ends = [
             end for dimension, interval in enumerate(self.box) if dimension not in self.row_loops for end in interval
         ]
@@ -493,16 +499,16 @@ class ReferenceFootprint:
             assert interval is not None
             yield loop, interval
 
-    def _varies_with(self, loop: Loop) -> bool:
+    def _depends_on_loop(self, loop: Loop) -> bool:
         """Test whether the elements that a window touches may depend on a loop's variable."""
         mentioned = {name for interval in self.reference.place if interval for end in interval for name in end.names}
-        for inner in self._inner:
+        for inner in self._inner_loops:
             mentioned |= inner.lo.names | inner.hi.names
         array = self.reference.array
         return loop.variable in mentioned or (array.local and loop.variable in array.moves)
 
 
-def _joined_facts(facts: Facts, more: Facts) -> Facts:
+def _add_missing_bounds(facts: Facts, more: Facts) -> Facts:
     """Add to `facts` the bounds of `more` on symbols that `facts` has no bounds on."""
     for name, bounds in more.bounds.items():
         if name not in facts.bounds:

@@ -12,17 +12,17 @@ from archline.algebra.facts import Facts
 from archline.algebra.maximise import find_direction
 from archline.algebra.polynomial import Poly, Symbol
 from archline.algebra.sums.summation import UnresolvedError
-from archline.ir.factored import FactoredProduct, factored_maximum
+from archline.ir.factored import FactoredProduct, bound_maximum
 from archline.ir.layout import ClosedInterval
 from archline.ir.tree import Access, Array, Chain, Loop
 from archline.records import field, memoised, record
 
-MAX_BOXES = 6
+MAX_ELEMENT_BOXES = 6
 """The maximum number of boxes of neighbouring elements for the accesses of one loop body to an array."""
 DATA_ATOM_TYPES = a.Offset, a.Gap, a.Data
 HalfOpenInterval = tuple[Poly, Poly]
 """The first subscript, and the one after the last."""
-ROW = "row "
+ROW_PREFIX = "row "
 """The prefix of row symbols, which no name of a program has."""
 
 
@@ -67,7 +67,7 @@ class WindowSet:
         return facts_in_iteration(loops[-1], self.loop_facts(loops[:-1])) if loops else self.facts
 
 
-def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAccess]:
+def merge_certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAccess]:
     """Select the accesses that are certain to be made, and merge those of one loop body to neighbouring elements."""
     groups: list[tuple[Array, Chain, tuple[Poly, ...], list[tuple[Poly | None, ...]]]] = []
     for access, chain in found:
@@ -85,19 +85,19 @@ def certain_accesses(found: Iterator[tuple[Access, Chain]]) -> list[CertainAcces
     return [
         CertainAccess(array, box, chain, when)
         for array, chain, when, places in groups
-        for box in _neighbour_boxes(places)
+        for box in _find_neighbour_boxes(places)
     ]
 
 
-def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
-    """Find boxes of neighbouring elements along one dimension, the longest ones first, at most `MAX_BOXES`."""
+def _find_neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[HalfOpenInterval | None, ...]]:
+    """Find boxes of neighbouring elements along one dimension, the longest ones first, at most `MAX_ELEMENT_BOXES`."""
     result: dict[tuple[HalfOpenInterval | None, ...], int] = {}
     for place in places:
         for dimension in range(len(place)):
             low, high = place, place
-            while (before := _shifted_place(low, dimension, -1)) in places and before != low:
+            while (before := _shift_subscript(low, dimension, -1)) in places and before != low:
                 low = before
-            while (after := _shifted_place(high, dimension, 1)) in places and after != high:
+            while (after := _shift_subscript(high, dimension, 1)) in places and after != high:
                 high = after
             ends = zip(low, high, strict=True)
             box = tuple(None if x is None or y is None else (x, y + 1) for x, y in ends)
@@ -106,10 +106,10 @@ def _neighbour_boxes(places: Sequence[tuple[Poly | None, ...]]) -> list[tuple[Ha
             result[box] = max(width, result.get(box, 0))
     order = sorted(result, key=lambda box: -result[box])
     widest = max(result.values())
-    return order[:MAX_BOXES] if widest == 1 else [box for box in order if result[box] > 1][:MAX_BOXES]
+    return order[:MAX_ELEMENT_BOXES] if widest == 1 else [box for box in order if result[box] > 1][:MAX_ELEMENT_BOXES]
 
 
-def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
+def _shift_subscript(place: tuple[Poly | None, ...], dimension: int, step: int) -> tuple[Poly | None, ...]:
     moved = list(place)
     subscript = moved[dimension]
     moved[dimension] = None if subscript is None else subscript + step
@@ -118,44 +118,44 @@ def _shifted_place(place: tuple[Poly | None, ...], dimension: int, step: int) ->
 
 def facts_in_iteration(turn: WindowLoop, facts: Facts) -> Facts:
     """Extend facts by those of an iteration of a loop: its range is not empty and contains the variable."""
-    for need in at_least_zero(turn.hi - turn.lo - 1, facts):
+    for need in find_nonnegativity_condition(turn.hi - turn.lo - 1, facts):
         facts = facts.with_nonnegative(need)
-    return with_loop_bounds(turn, facts, 1)
+    return add_loop_bounds(turn, facts, 1)
 
 
-def with_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
+def add_loop_bounds(turn: WindowLoop, facts: Facts, before: int) -> Facts:
     """Extend facts by the bounds of a loop's variable, which is at most the end of the range less `before`."""
     ends = [(turn.lo, facts.simplify(turn.hi)), *((turn.around,) if turn.around else ())]
     return facts.with_symbol(turn.variable, [lo for lo, _ in ends], [hi - before for _, hi in ends])
 
 
-def union(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
+def unite_over_loop(interval: HalfOpenInterval, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
     """Unite an interval over the iterations of a loop; None unless each interval overlaps or touches the next.
 
     Operands of a maximum or minimum that do not depend on the loop clip the union as they clip each interval: tiles
     that are cut at the end of a row make up the row.
     """
     low, high = interval
-    whole = _chained_interval(low, high, turn, facts)
+    whole = _unite_moving_interval(low, high, turn, facts)
     if whole is not None:
         return whole
-    (still, starts), (stops, ends) = _constant_and_moving(low, turn, True), _constant_and_moving(high, turn, False)
+    (still, starts), (stops, ends) = _split_operands(low, turn, True), _split_operands(high, turn, False)
     if not starts or not ends or not (still or stops):
         return None
-    whole = _chained_interval(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
+    whole = _unite_moving_interval(reduce(facts.maximum, starts), reduce(facts.minimum, ends), turn, facts)
     if whole is None:
         return None
     return reduce(facts.maximum, still, whole[0]), reduce(facts.minimum, stops, whole[1])
 
 
-def _constant_and_moving(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
+def _split_operands(end: Poly, turn: WindowLoop, greatest: bool) -> tuple[list[Poly], list[Poly]]:
     """Split the operands of a maximum (if `greatest`) or minimum into those constant in the loop and others."""
     values = a.split_extremum(end, greatest)
     moving = [value for value in values if turn.variable in value.names]
     return [value for value in values if value not in moving], moving
 
 
-def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
+def _unite_moving_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> HalfOpenInterval | None:
     """Unite moving intervals from the first start to the last end; None unless each overlaps or touches the next.
 
     Proof: of the iterations whose intervals start at or before an element, take the last one. The next interval
@@ -174,7 +174,7 @@ def _chained_interval(low: Poly, high: Poly, turn: WindowLoop, facts: Facts) -> 
     return None
 
 
-def slope_of(value: Poly, name: str) -> Poly | None:
+def find_coefficient(value: Poly, name: str) -> Poly | None:
     """Return the coefficient of a variable in a value; None if the value is not linear in it."""
     symbol = Symbol(name)
     if any(atom != symbol and name in atom.names for atom in value.atoms()):
@@ -183,33 +183,33 @@ def slope_of(value: Poly, name: str) -> Poly | None:
     return coefficients.get(1) if set(coefficients) <= {0, 1} else None
 
 
-def at_least_zero(value: Poly, facts: Facts) -> tuple[Poly, ...]:
+def find_nonnegativity_condition(value: Poly, facts: Facts) -> tuple[Poly, ...]:
     """Find values without max or min whose nonnegativity implies that of `value`; empty if that is proved.
 
     If there are several such sets it takes the first, and if there are none, `value` itself.
     """
-    return next(iter(nonnegativity_conditions(value, facts)), (value,))
+    return next(iter(iterate_nonnegativity_conditions(value, facts)), (value,))
 
 
-def nonnegativity_conditions(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
+def iterate_nonnegativity_conditions(value: Poly, facts: Facts) -> Iterator[tuple[Poly, ...]]:
     """Yield sets of values without max or min: `value` is nonnegative if and only if all of some set are."""
     if facts.nonnegative(value):
         yield ()
         return
     operands = a.split_extremum(value, False)
     if len(operands) > 1:
-        yield from joint_nonnegativity_conditions(operands, facts)
+        yield from iterate_joint_conditions(operands, facts)
         return
     for option in reversed(a.split_extremum(value, True)):
         if option == value:
             yield (value,)
         elif not facts.positive(-option):
-            yield from nonnegativity_conditions(option, facts)
+            yield from iterate_nonnegativity_conditions(option, facts)
 
 
-def joint_nonnegativity_conditions(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
+def iterate_joint_conditions(values: Sequence[Poly], facts: Facts) -> Iterator[tuple[Poly, ...]]:
     """Yield sets of values without max or min: all of `values` are nonnegative if and only if all of some set are."""
-    for sets in product(*(tuple(nonnegativity_conditions(value, facts)) for value in values)):
+    for sets in product(*(tuple(iterate_nonnegativity_conditions(value, facts)) for value in values)):
         yield tuple(dict.fromkeys(condition for conditions in sets for condition in conditions))
 
 
@@ -221,25 +221,25 @@ def is_data_independent(value: Poly) -> bool:
 
 
 @record(eq=False)
-class RowIntervals:
-    """A range of matrix rows, and the interval of entries that is touched in each, in terms of the symbol `ROW`."""
+class IntervalByRow:
+    """A range of matrix rows, and the interval of entries that is touched in each, in the symbol `ROW_PREFIX`."""
 
     rows: ClosedInterval
     entries: ClosedInterval
 
 
-Ranges = Sequence[tuple[str, Poly, Poly, Facts]]
+RowRanges = Sequence[tuple[str, Poly, Poly, Facts]]
 """For each variable that determines rows, from the outermost in: its name, its range, and the facts around it."""
 
 
-def sum_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct:
+def bound_line_sum(lines: FactoredProduct, ranges: RowRanges) -> FactoredProduct:
     """Bound the sum of the lines of a row over all rows from above."""
     for name, lo, hi, facts in reversed(ranges):
         lines = lines.bound_sum(name, lo, hi, facts)
     return lines
 
 
-def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct | None:
+def sum_lines_exactly(lines: FactoredProduct, ranges: RowRanges) -> FactoredProduct | None:
     """Sum the lines of a row over all rows exactly; None if the sum has no closed form."""
     try:
         for name, lo, hi, facts in reversed(ranges):
@@ -249,14 +249,16 @@ def exact_row_lines(lines: FactoredProduct, ranges: Ranges) -> FactoredProduct |
     return lines
 
 
-def row_count_and_length(others: FactoredProduct, row: Poly, ranges: Ranges) -> tuple[FactoredProduct, FactoredProduct]:
+def bound_rows_and_lines(
+    others: FactoredProduct, row: Poly, ranges: RowRanges
+) -> tuple[FactoredProduct, FactoredProduct]:
     """Bound the number of rows and the lines of any row from above.
 
     `others` is the number of rows for each value of the variables in `ranges`, and `row` the lines of a row.
     """
     for name, lo, hi, facts in reversed(ranges):
-        row = factored_maximum(row, name, lo, hi, facts)
-    return sum_row_lines(others, ranges), FactoredProduct((row,))
+        row = bound_maximum(row, name, lo, hi, facts)
+    return bound_line_sum(others, ranges), FactoredProduct((row,))
 
 
 def is_monotone(value: Poly, loop: Loop, facts: Facts) -> bool:

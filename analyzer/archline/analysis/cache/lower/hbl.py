@@ -30,16 +30,16 @@ from archline.algebra.facts import Facts
 from archline.algebra.lp.exact import Optimum, maximise
 from archline.algebra.polynomial import ONE, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
-from archline.ir.tree import Access, Array, Chain, Node, iter_accesses
+from archline.analysis.cache.footprint.windows import find_coefficient, is_data_independent
+from archline.ir.tree import Access, Array, Chain, Node, iterate_accesses
 from archline.records import memoised, record
 
-SHARES = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
+SEGMENT_SIZE_RATIOS = (Fraction(1, 4), Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4), Fraction(16))
 """The segment sizes that are tried: lines that a segment fetches, divided by the lines of the cache."""
 
 
 @record(eq=False)
-class IterationSpace:
+class HblBody:
     """The iterations of a loop body and the HBL exponents of its accesses, from which its bound is evaluated.
 
     There is one exponent for each array and subscript of the body (a projection). `times` has, for each
@@ -96,34 +96,34 @@ class IterationSpace:
 class HblBound:
     """A lower bound on io for any schedule: the maximum over the loop bodies."""
 
-    bodies: tuple[IterationSpace, ...]
+    bodies: tuple[HblBody, ...]
 
     @cached_property
-    def _compiled(self) -> tuple[Compiler, list[Compute]]:
+    def _compiled_iteration_counts(self) -> tuple[Compiler, list[Compute]]:
         values = [body.iterations for body in self.bodies]
         compiler = Compiler(sorted({name for value in values for name in value.names}))
         return compiler, [compiler.of(value) for value in values]
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
-        compiler, iterations = self._compiled
+        compiler, iterations = self._compiled_iteration_counts
         environment = compiler.at(point)
         line, capacity = point["L"], point["Z"] // point["L"]
         misses = [
-            _segment_misses(body, int(count(environment)), capacity, line)
+            _evaluate_body_bound(body, int(count(environment)), capacity, line)
             for body, count in zip(self.bodies, iterations, strict=True)
         ]
         return max(misses, default=0)
 
 
-def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: int) -> int:
+def _evaluate_body_bound(body: HblBody, iterations: int, capacity: int, line: int) -> int:
     """Bound the misses of `iterations` of a body from below, in a cache of `capacity` lines of `line` words.
 
     Segments fetch T lines each, but the first C + T, as the cache is empty, and the last perhaps fewer. At
     most one iteration lies across the end of a segment. A single segment fetches all words that the run accesses.
     """
     best = 0
-    for segment_lines in {max(1, int(capacity * share)) for share in SHARES}:
+    for segment_lines in {max(1, int(capacity * share)) for share in SEGMENT_SIZE_RATIOS}:
         max_iterations = body.max_iterations((capacity + segment_lines) * line)
         segments = -(-(iterations + 1) // (max_iterations + 1))
         if segments > 1:
@@ -133,62 +133,62 @@ def _segment_misses(body: IterationSpace, iterations: int, capacity: int, line: 
     return best
 
 
-def any_schedule_bound(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
+def derive_hbl_bound(nodes: tuple[Node, ...], facts: Facts) -> HblBound:
     """Derive the HBL bound of all loop bodies whose accesses together contain all loop variables."""
     bodies = [
         body
-        for chain, accesses in certain_nests(nodes)
-        if (body := _body_iteration_space(chain, accesses, facts)) is not None
+        for chain, accesses in group_certain_accesses(nodes)
+        if (body := _hbl_body_of_nest(chain, accesses, facts)) is not None
     ]
     return HblBound(tuple(bodies))
 
 
-def certain_nests(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
+def group_certain_accesses(nodes: tuple[Node, ...]) -> Iterator[tuple[Chain, list[Access]]]:
     """Yield each nest of two or more loops, with the accesses that each of its iterations is certain to make."""
-    certain = ((access, chain) for access, chain in iter_accesses(nodes) if access.wherever == ())
+    certain = ((access, chain) for access, chain in iterate_accesses(nodes) if access.wherever == ())
     groups: dict[Chain, list[Access]] = {}
     for access, chain in certain:
         groups.setdefault(chain, []).append(access)
     yield from ((chain, accesses) for chain, accesses in groups.items() if len(chain) > 1)
 
 
-def touches_memory(nodes: tuple[Node, ...]) -> bool:
+def has_certain_access(nodes: tuple[Node, ...]) -> bool:
     """Test whether at least one access is certain to be made at all sizes."""
     return any(
         access.wherever == () and all(loop.facts.positive(loop.hi - loop.lo) for loop in chain)
-        for access, chain in iter_accesses(nodes)
+        for access, chain in iterate_accesses(nodes)
     )
 
 
-def _body_iteration_space(chain: Chain, own: Sequence[Access], facts: Facts) -> IterationSpace | None:
-    decided = tiling_loops(chain)
+def _hbl_body_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> HblBody | None:
+    decided = find_tiling_loops(chain)
     free = [depth for depth in range(len(chain)) if depth not in decided.values()]
     seen = {
-        (access.array, access.place): _determined_loops(access, chain, decided)
+        (access.array, access.place): _find_determined_loops(access, chain, decided)
         for access in own
         if not access.array.local
     }
-    return hbl_iteration_space(seen, free, count_iterations(chain), facts)
+    return solve_hbl_body(seen, free, count_iterations(chain), facts)
 
 
-def hbl_iteration_space(
+def solve_hbl_body(
     seen: Mapping[tuple[Array, tuple[Poly | None, ...]], frozenset[int]],
     free: Sequence[int],
     iterations: Poly | None,
     facts: Facts,
-) -> IterationSpace | None:
+) -> HblBody | None:
     """Find the HBL exponents of a body; None if its accesses do not determine all `free` loops.
 
     `seen` maps each array and subscript to the depths of the loops that its element determines. Returns None also
     if `iterations` is None.
     """
-    exponents = _hbl_exponents(list(seen.values()), free)
+    exponents = _solve_hbl_exponents(list(seen.values()), free)
     if iterations is None or exponents is None or sum(exponents) < 1:
         return None
     arrays = [array for array, _ in seen]
     weighted_arrays = [array for array, exponent in zip(arrays, exponents, strict=True) if exponent]
     times = tuple(sum(array is weighted for weighted in weighted_arrays) for array in arrays)
-    return IterationSpace(facts.restore(facts.simplify(iterations)), exponents, times)
+    return HblBody(facts.restore(facts.simplify(iterations)), exponents, times)
 
 
 def count_iterations(chain: Chain) -> Poly | None:
@@ -202,7 +202,7 @@ def count_iterations(chain: Chain) -> Poly | None:
     return total if is_data_independent(total) else None
 
 
-def tiling_loops(chain: Chain) -> dict[int, int]:
+def find_tiling_loops(chain: Chain) -> dict[int, int]:
     """Find the loops that run over tiles: map the depth of each to that of the outer loop that selects the tile.
 
     The ranges of an inner loop are consecutive tiles if each begins at or after the end of the previous one.
@@ -221,7 +221,7 @@ def tiling_loops(chain: Chain) -> dict[int, int]:
     return result
 
 
-def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
+def _find_determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) -> frozenset[int]:
     """Find the depths of the loops whose variables are functions of the accessed element.
 
     `decided` maps inner loops over tiles to the outer loops that the inner variable determines too.
@@ -233,13 +233,13 @@ def _determined_loops(access: Access, chain: Chain, decided: Mapping[int, int]) 
         if subscript is None or len(variables) != 1:
             continue
         (variable,) = variables
-        slope, facts = slope_of(subscript, variable), chain[depths[variable]].facts
+        slope, facts = find_coefficient(subscript, variable), chain[depths[variable]].facts
         if slope is not None and (facts.positive(slope) or facts.positive(-slope)):
             result.add(depths[variable])
     return frozenset(result | {decided[depth] for depth in result if depth in decided})
 
 
-def _hbl_exponents(determined: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
+def _solve_hbl_exponents(determined: Sequence[frozenset[int]], loops: Sequence[int]) -> tuple[Fraction, ...] | None:
     """Find exponents of minimal sum, one for each access, so that the bound covers all `loops`.
 
     For each loop, the exponents of the accesses that determine it sum to at least 1; `determined` has the loops of

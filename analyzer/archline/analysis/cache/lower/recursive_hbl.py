@@ -30,29 +30,29 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.prove.prover import never_negative
+from archline.algebra.prove.prover import prove_never_negative
 from archline.analysis.cache.lower.hbl import (
+    HblBody,
     HblBound,
-    IterationSpace,
-    any_schedule_bound,
-    certain_nests,
     count_iterations,
-    hbl_iteration_space,
-    tiling_loops,
-    touches_memory,
+    derive_hbl_bound,
+    find_tiling_loops,
+    group_certain_accesses,
+    has_certain_access,
+    solve_hbl_body,
 )
-from archline.analysis.cache.summaries.must_access import MustAccess, must_access
+from archline.analysis.cache.summaries.must_access import MustAccess, derive_must_access
 from archline.ir.layout import ClosedInterval
-from archline.ir.recursive import OneLevel, TooManyPathsError, contains_recursive_call, enumerate_paths
+from archline.ir.recursive import OneLevelLowering, TooManyPathsError, contains_recursive_call, enumerate_paths
 from archline.ir.recursive import RecursiveBody as Called
 from archline.ir.recursive import lower_recursive_body as body_of
 from archline.ir.tree import Access, Array, Chain, Loop, Node, RecursiveCall, UntracedError, View
 from archline.language import syntax as s
-from archline.language.call_graph import find_component
+from archline.language.call_graph import find_recursive_component
 from archline.language.model import Module
 from archline.records import memoised, record, replace
 
-Place = tuple[Array, int]
+ArrayDimension = tuple[Array, int]
 """A dimension of an array."""
 
 
@@ -71,7 +71,7 @@ class AccessMap:
         """The coordinates that the element determines."""
         return frozenset(coordinate for coordinate, _ in self.coordinates.values())
 
-    def sees_same_element(self, other: AccessMap) -> bool:
+    def is_same_element(self, other: AccessMap) -> bool:
         """Test whether both maps give the same element."""
         return self.array is other.array and self.coordinates == other.coordinates
 
@@ -84,20 +84,20 @@ class IterationFamily:
     the number of coordinates.
     """
 
-    body: IterationSpace
+    body: HblBody
     maps: tuple[AccessMap, ...]
     coordinates: int
 
-    def sees_same_elements(self, other: IterationFamily) -> bool:
+    def has_same_elements(self, other: IterationFamily) -> bool:
         """Test whether the iterations of both families access the same elements by the same coordinates."""
         pairs = zip(self.maps, other.maps, strict=False)
-        return len(self.maps) == len(other.maps) and all(one.sees_same_element(two) for one, two in pairs)
+        return len(self.maps) == len(other.maps) and all(one.is_same_element(two) for one, two in pairs)
 
     def joined_with(self, other: IterationFamily) -> IterationFamily:
         """Add the iterations of a family that access the same elements at other coordinates."""
         return replace(self, body=replace(self.body, iterations=self.body.iterations + other.body.iterations))
 
-    def dimensions_of(self, coordinate: int) -> Iterator[Place]:
+    def dimensions_of(self, coordinate: int) -> Iterator[ArrayDimension]:
         """Yield the dimensions of arrays whose subscript contains a coordinate."""
         for access_map in self.maps:
             items = access_map.coordinates.items()
@@ -154,7 +154,7 @@ def embed_in_caller(
     if caller.coordinates != callee.coordinates:
         return None
     for order in permutations(range(caller.coordinates)):
-        shifts = _coordinate_shifts(caller.maps, call, callee, order, facts)
+        shifts = _find_coordinate_shifts(caller.maps, call, callee, order, facts)
         if shifts is not None:
             ends = tuple(tuple(shift.ends for shift in shifts[coordinate]) for coordinate in range(caller.coordinates))
             values = {name: facts.restore(size) for name, size in call.sizes.items()}
@@ -162,7 +162,7 @@ def embed_in_caller(
     return None
 
 
-def _coordinate_shifts(
+def _find_coordinate_shifts(
     maps: Sequence[AccessMap], call: RecursiveCall, callee: IterationFamily, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """Find the shifts of each of the caller's coordinates, one for each element that determines it.
@@ -172,11 +172,11 @@ def _coordinate_shifts(
     """
     if not maps:
         return {}
-    rest = _coordinate_shifts(maps[1:], call, callee, order, facts)
+    rest = _find_coordinate_shifts(maps[1:], call, callee, order, facts)
     if rest is None:
         return None
     for seen in callee.maps:
-        element_shifts = _shifts_of_element(maps[0], call, seen, order, facts)
+        element_shifts = _find_element_shifts(maps[0], call, seen, order, facts)
         if element_shifts is not None:
             joint = {key: [*element_shifts.get(key, ()), *rest.get(key, ())] for key in (*element_shifts, *rest)}
             if all(shift.by == shifts[0].by for shifts in joint.values() for shift in shifts):
@@ -184,7 +184,7 @@ def _coordinate_shifts(
     return None
 
 
-def _shifts_of_element(
+def _find_element_shifts(
     access_map: AccessMap, call: RecursiveCall, seen: AccessMap, order: Sequence[int], facts: Facts
 ) -> dict[int, list[_Shift]] | None:
     """Find the shifts of an element's coordinates; None unless the map `seen` of the call accesses that element."""
@@ -211,7 +211,7 @@ def identity_axes(array: Array) -> tuple[tuple[int, Poly], ...]:
     return tuple((dimension, ONE) for dimension in range(len(array.extents)))
 
 
-class NoBoxesError(Exception):
+class NoDistinctIterationsError(Exception):
     """The iterations of a recursion are not known to be distinct boxes; the message gives the reason."""
 
 
@@ -233,7 +233,7 @@ class CallTreeBound:
 
 
 @record(eq=False)
-class _Path:
+class _PathCalls:
     """A path through a body: its calls of recursive algorithms, and its other nodes.
 
     On the path all values of `known` are nonnegative.
@@ -244,38 +244,38 @@ class _Path:
     nodes: tuple[Node, ...]
 
 
-def recursive_hbl_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
+def derive_call_tree_bound(module: Module, body: Called, known: MustAccess | None = None) -> CallTreeBound:
     """Derive the lower bounds of a recursive algorithm in its sizes; `known` are its must-access regions."""
-    touched = (known or must_access(module, body.algorithm)).lines(body.algorithm)
-    result, some, reason = list[IterationSpace](), False, ""
+    touched = (known or derive_must_access(module, body.algorithm)).lines(body.algorithm)
+    result, some, reason = list[HblBody](), False, ""
     try:
-        paths = _body_paths(module, body)
-        some = all(_calls_itself(path, body) or touches_memory(path.nodes) for path in paths)
+        paths = _list_body_paths(module, body)
+        some = all(_calls_itself(path, body) or has_certain_access(path.nodes) for path in paths)
         result = list(_FamilyTable(module).bodies(body, paths))
-    except NoBoxesError as problem:
+    except NoDistinctIterationsError as problem:
         reason = str(problem)
     return CallTreeBound(touched, HblBound(tuple(result)), some, reason)
 
 
 # Paths through a body
-def _body_paths(module: Module, body: Called) -> list[_Path]:
-    if len(circle := find_component(module, body.algorithm)) > 1:
-        raise NoBoxesError(f"`{circle[0].name}` and `{circle[1].name}` are mutually recursive")
+def _list_body_paths(module: Module, body: Called) -> list[_PathCalls]:
+    if len(circle := find_recursive_component(module, body.algorithm)) > 1:
+        raise NoDistinctIterationsError(f"`{circle[0].name}` and `{circle[1].name}` are mutually recursive")
     try:
         every = enumerate_paths(body.nodes)
     except TooManyPathsError:
-        raise NoBoxesError("too many paths through its branches") from None
-    return [_body_path(known or (), nodes) for known, nodes in every]
+        raise NoDistinctIterationsError("too many paths through its branches") from None
+    return [_split_path(known or (), nodes) for known, nodes in every]
 
 
-def _body_path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _Path:
+def _split_path(known: tuple[Poly, ...], nodes: Sequence[Node]) -> _PathCalls:
     if any(isinstance(node, Loop) and contains_recursive_call(node) for node in nodes):
-        raise NoBoxesError("recursive calls inside a loop")
+        raise NoDistinctIterationsError("recursive calls inside a loop")
     calls = tuple(node for node in nodes if isinstance(node, RecursiveCall))
-    return _Path(known, calls, tuple(node for node in nodes if not isinstance(node, RecursiveCall)))
+    return _PathCalls(known, calls, tuple(node for node in nodes if not isinstance(node, RecursiveCall)))
 
 
-def _calls_itself(path: _Path, body: Called) -> bool:
+def _calls_itself(path: _PathCalls, body: Called) -> bool:
     return any(call.target is body.algorithm for call in path.calls)
 
 
@@ -286,20 +286,20 @@ class _FamilyTable:
 
     module: Module
 
-    def bodies(self, body: Called, paths: Sequence[_Path]) -> Iterator[IterationSpace]:
+    def bodies(self, body: Called, paths: Sequence[_PathCalls]) -> Iterator[HblBody]:
         """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if it finds none."""
-        if find_component(self.module, body.algorithm):
+        if find_recursive_component(self.module, body.algorithm):
             yield from (family.body for family in self._derive_families(body, paths))
             return
         if len(paths) != 1:
-            raise NoBoxesError(f"`{body.algorithm.name}` is not recursive but has branches")
+            raise NoDistinctIterationsError(f"`{body.algorithm.name}` is not recursive but has branches")
         facts = body.scope.facts
-        bodies = list(any_schedule_bound(paths[0].nodes, facts).bodies)
+        bodies = list(derive_hbl_bound(paths[0].nodes, facts).bodies)
         for call in paths[0].calls:
-            converted = (_space_in_caller(call, family, facts) for family in self.of(call.target))
+            converted = (_hbl_body_in_caller(call, family, facts) for family in self.of(call.target))
             bodies += [body_in_caller for body_in_caller in converted if body_in_caller is not None]
         if not bodies:
-            raise NoBoxesError(
+            raise NoDistinctIterationsError(
                 f"`{body.algorithm.name}` is not recursive, and no lower bound is known for its loops and calls"
             )
         yield from bodies
@@ -308,23 +308,25 @@ class _FamilyTable:
     def of(self, algorithm: s.Algorithm) -> tuple[IterationFamily, ...]:
         """Return the families of a callee; empty if they are not known."""
         try:
-            body = body_of(self.module, algorithm, OneLevel())
-            return tuple(self._derive_families(body, _body_paths(self.module, body)))
-        except (NoBoxesError, UntracedError, TooComplexError):
+            body = body_of(self.module, algorithm, OneLevelLowering())
+            return tuple(self._derive_families(body, _list_body_paths(self.module, body)))
+        except (NoDistinctIterationsError, UntracedError, TooComplexError):
             return ()
 
-    def _derive_families(self, body: Called, paths: Sequence[_Path]) -> list[IterationFamily]:
+    def _derive_families(self, body: Called, paths: Sequence[_PathCalls]) -> list[IterationFamily]:
         leaves = [path for path in paths if not _calls_itself(path, body)]
         if len(leaves) != 1:
-            raise NoBoxesError(f"{len(leaves) or 'no'} branches without recursive calls, instead of one")
-        problem = NoBoxesError("no loop nest in its base case has array subscripts that use all loop variables")
+            raise NoDistinctIterationsError(f"{len(leaves) or 'no'} branches without recursive calls, instead of one")
+        problem = NoDistinctIterationsError(
+            "no loop nest in its base case has array subscripts that use all loop variables"
+        )
         result = []
-        for choices in _leaf_families(leaves[0].nodes, body.scope.facts):
+        for choices in _list_leaf_families(leaves[0].nodes, body.scope.facts):
             for number, family in enumerate(choices):
                 try:
                     for path in paths:
                         self._require_disjoint_cover(path, family, body)
-                except NoBoxesError as error:
+                except NoDistinctIterationsError as error:
                     problem = problem if number else error
                 else:
                     result.append(family)
@@ -333,7 +335,7 @@ class _FamilyTable:
             raise problem
         return result
 
-    def _require_disjoint_cover(self, path: _Path, caller: IterationFamily, body: Called) -> None:
+    def _require_disjoint_cover(self, path: _PathCalls, caller: IterationFamily, body: Called) -> None:
         """Raise NoBoxesError unless the calls of a path have distinct iterations, and cover the caller's."""
         if not _calls_itself(path, body):
             return
@@ -345,69 +347,75 @@ class _FamilyTable:
                 (new for callee in families if (new := embed_in_caller(caller, call, callee, facts)) is not None), None
             )
             if is_self_call:
-                _require_parts(caller, call, facts)
+                _require_common_origins(caller, call, facts)
             if embedding is not None:
                 parts.append(embedding)
             elif is_self_call:
-                raise NoBoxesError(
+                raise NoDistinctIterationsError(
                     f"the call in line {call.span.line} may not access the elements that its caller's loops access"
                 )
         for first, second in combinations(parts, 2):
             if not first.apart_from(second, facts):
-                raise NoBoxesError(
+                raise NoDistinctIterationsError(
                     f"the calls in lines {first.call.span.line} and {second.call.span.line} may run the same iterations"
                 )
         surplus = sum((part.iterations for part in parts), ZERO) - caller.body.iterations
         for value in path.known:
             facts = facts.with_nonnegative(value)
-        if not never_negative(surplus.substitute(facts.rewrites), facts):
-            raise NoBoxesError(
+        if not prove_never_negative(surplus.substitute(facts.rewrites), facts):
+            raise NoDistinctIterationsError(
                 f"the calls from line {parts[0].call.span.line} on may not cover all iterations of their caller"
             )
 
 
-def _require_parts(family: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
+def _require_common_origins(family: IterationFamily, call: RecursiveCall, facts: Facts) -> None:
     """Raise NoBoxesError unless the parts passed for arrays that determine one coordinate begin at one index."""
     for coordinate in range(family.coordinates):
         starts = {_view_start(call, place, facts) for place in family.dimensions_of(coordinate)}
         if len(starts) != 1:
             names = " and ".join(dict.fromkeys(f"`{array.name}`" for array, _ in family.dimensions_of(coordinate)))
-            raise NoBoxesError(f"the parts of {names} in the call in line {call.span.line} begin at different indices")
+            raise NoDistinctIterationsError(
+                f"the parts of {names} in the call in line {call.span.line} begin at different indices"
+            )
 
 
-def _view_start(call: RecursiveCall, place: Place, facts: Facts) -> Poly:
+def _view_start(call: RecursiveCall, place: ArrayDimension, facts: Facts) -> Poly:
     """Return the index at which the part that a call receives begins. Raises NoBoxesError."""
     array, dimension = place
     view, line = call.views.get(array.name), call.span.line
     if view is None or view.array is not array or not is_part_in_place(replace(view, exact=True), array):
-        raise NoBoxesError(f"the call in line {line} does not pass a part of `{array.name}` in the same position")
+        raise NoDistinctIterationsError(
+            f"the call in line {line} does not pass a part of `{array.name}` in the same position"
+        )
     start = view.starts[dimension]
     if start is None or not view.exact:
-        raise NoBoxesError(f"the position of the parts in the call in line {line} depends on data")
+        raise NoDistinctIterationsError(f"the position of the parts in the call in line {line} depends on data")
     end = start + view.extents[dimension]
     if not (facts.nonnegative(start) and facts.nonnegative(array.extents[dimension] - end)):
-        raise NoBoxesError(f"the call in line {line} may access outside `{array.name}`")
+        raise NoDistinctIterationsError(f"the call in line {line} may access outside `{array.name}`")
     return facts.simplify(start)
 
 
 # Leaves
 @record(eq=False)
-class _Leaf:
+class _LeafNests:
     """Loop nests of a base case that access the same elements, and the family of their iterations."""
 
     chains: tuple[Chain, ...]
     family: IterationFamily
 
-    def joined_with(self, other: _Leaf) -> _Leaf:
-        return _Leaf((*self.chains, *other.chains), self.family.joined_with(other.family))
+    def joined_with(self, other: _LeafNests) -> _LeafNests:
+        return _LeafNests((*self.chains, *other.chains), self.family.joined_with(other.family))
 
 
-def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
+def _list_leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[IterationFamily]]:
     """List the families of a base case: for each nest, or several joined ones, alternatives in order of preference."""
-    result: list[list[_Leaf]] = []
-    for chain, accesses in certain_nests(nodes):
+    result: list[list[_LeafNests]] = []
+    for chain, accesses in group_certain_accesses(nodes):
         choices = [
-            leaf for subset in _array_subsets(accesses) if (leaf := _leaf_of_nest(chain, subset, facts)) is not None
+            leaf
+            for subset in _iterate_array_subsets(accesses)
+            if (leaf := _build_leaf(chain, subset, facts)) is not None
         ]
         joined = next((index for index, previous in enumerate(result) if _can_join_leaves(previous, choices)), None)
         if joined is None:
@@ -417,15 +425,15 @@ def _leaf_families(nodes: tuple[Node, ...], facts: Facts) -> list[list[Iteration
     return [[leaf.family for leaf in choices] for choices in result if choices]
 
 
-def _array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
+def _iterate_array_subsets(accesses: Sequence[Access]) -> Iterator[Sequence[Access]]:
     """Yield all accesses, and those without one array, as the parts of an array in the calls may overlap."""
     yield accesses
     for array in dict.fromkeys(access.array for access in accesses):
         yield [access for access in accesses if access.array is not array]
 
 
-def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | None:
-    decided = tiling_loops(chain)
+def _build_leaf(chain: Chain, own: Sequence[Access], facts: Facts) -> _LeafNests | None:
+    decided = find_tiling_loops(chain)
     free = [depth for depth in range(len(chain)) if depth not in decided.values()]
     coordinates = {depth: number for number, depth in enumerate(free)}
     access_maps = {
@@ -434,19 +442,19 @@ def _leaf_of_nest(chain: Chain, own: Sequence[Access], facts: Facts) -> _Leaf | 
         if not access.array.local
     }
     determined = {key: access_map.determined for key, access_map in access_maps.items()}
-    body = hbl_iteration_space(determined, range(len(free)), count_iterations(chain), facts)
+    body = solve_hbl_body(determined, range(len(free)), count_iterations(chain), facts)
     if body is None:
         return None
     used = [number for number, exponent in enumerate(body.exponents) if exponent]
     exponents, times = tuple(body.exponents[number] for number in used), tuple(body.times[number] for number in used)
     maps = tuple(access_map for number, access_map in enumerate(access_maps.values()) if number in used)
-    return _Leaf((chain,), IterationFamily(IterationSpace(body.iterations, exponents, times), maps, len(free)))
+    return _LeafNests((chain,), IterationFamily(HblBody(body.iterations, exponents, times), maps, len(free)))
 
 
-def _can_join_leaves(some: Sequence[_Leaf], others: Sequence[_Leaf]) -> bool:
+def _can_join_leaves(some: Sequence[_LeafNests], others: Sequence[_LeafNests]) -> bool:
     """Test whether the nests of both lists access the same elements and have no iteration in common."""
     return len(some) == len(others) and all(
-        first.family.sees_same_elements(second.family)
+        first.family.has_same_elements(second.family)
         and all(_are_disjoint_nests(chain, new) for chain in first.chains for new in second.chains)
         for first, second in zip(some, others, strict=True)
     )
@@ -462,7 +470,7 @@ def _are_disjoint_nests(one: Chain, other: Chain) -> bool:
 
 
 # Calls of other algorithms
-def _space_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> IterationSpace | None:
+def _hbl_body_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts) -> HblBody | None:
     """Express the iterations of a call in the caller's sizes, with the arrays that the caller passes."""
     determined: dict[tuple[Array, tuple[Poly | None, ...]], frozenset[int]] = {}
     for number, access_map in enumerate(family.maps):
@@ -470,4 +478,4 @@ def _space_in_caller(call: RecursiveCall, family: IterationFamily, facts: Facts)
         if view is not None and view.exact and not view.array.local:
             determined[view.array, (Poly.constant(number),)] = access_map.determined
     iterations = family.body.iterations.substitute({name: facts.restore(size) for name, size in call.sizes.items()})
-    return hbl_iteration_space(determined, range(family.coordinates), iterations, facts)
+    return solve_hbl_body(determined, range(family.coordinates), iterations, facts)

@@ -21,16 +21,16 @@ from archline.algebra.effort import TooComplexError
 from archline.algebra.evaluate.exact import evaluate
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
-from archline.analysis.cache.footprint.windows import WindowLoop, with_loop_bounds
+from archline.analysis.cache.footprint.windows import WindowLoop, add_loop_bounds
 from archline.analysis.cache.summaries.must_access import FollowedBody, MustAccess
-from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, claimed_part
+from archline.analysis.cache.summaries.regions import MustTouchRegion, RegionCollector, iterate_claimed_part
 from archline.expr.intervals import EvaluationError
 from archline.ir.recursive import contains_recursive_call
-from archline.ir.tree import Array, Loop, Node, RecursiveCall, View, contiguous_dimension, iter_accesses
+from archline.ir.tree import Array, Loop, Node, RecursiveCall, View, contiguous_dimension, iterate_accesses
 from archline.language import syntax as s
 from archline.records import memoised, record
 
-MAX_STATES = 20_000
+MAX_CUT_CALLS = 20_000
 """The maximum number of calls (an algorithm with sizes) that are cut into windows; further ones are one window."""
 MAX_EVALUATED_ITERATIONS = 64
 """The maximum number of iterations of a loop that are evaluated one by one, if they differ; others count 0."""
@@ -38,7 +38,7 @@ Sizes = Mapping[str, int]
 
 
 @record
-class TouchedAmount:
+class CountedBox:
     """A box of elements of an array, or `half` of it, touched if all of `needs` are nonnegative."""
 
     array: Array
@@ -58,23 +58,23 @@ class TouchedAmount:
         return prod(extents) * -(-row // line), words
 
 
-Group = tuple[TouchedAmount, ...]
+AlternativeBoxes = tuple[CountedBox, ...]
 """The amounts of one array."""
 
 
 @record(eq=False)
-class TouchedPart:
+class StraightLineStep:
     """The accesses between calls: for each array some regions that they touch, where only the largest counts.
 
     `amounts` are of arrays that are not local; `stacks` are groups of local arrays that may overlap other groups,
     so that only one counts.
     """
 
-    amounts: tuple[Group, ...]
-    stacks: tuple[tuple[Group, ...], ...]
+    amounts: tuple[AlternativeBoxes, ...]
+    stacks: tuple[tuple[AlternativeBoxes, ...], ...]
 
     @property
-    def ways(self) -> Iterator[tuple[Group, ...]]:
+    def ways(self) -> Iterator[tuple[AlternativeBoxes, ...]]:
         """The choices of arrays whose amounts may be added: without local arrays, and with each stack."""
         yield self.amounts
         for stack in self.stacks:
@@ -101,12 +101,12 @@ class LoopStep:
     alike: bool
 
 
-Step = TouchedPart | CallStep | LoopStep
+Step = StraightLineStep | CallStep | LoopStep
 
 
 def _depends_on(step: Step, name: str) -> bool:
     match step:
-        case TouchedPart(ways=ways):
+        case StraightLineStep(ways=ways):
             amounts = [amount for way in ways for group in way for amount in group]
             return any(name in value.names for amount in amounts for value in (*amount.extents, *amount.needs))
         case CallStep(sizes=sizes):
@@ -158,50 +158,50 @@ class _SegmentEvaluator:
         key = algorithm, tuple(sizes.items()), apart
         if key not in self._known:
             ready = self.below.compiled_body(algorithm)
-            if len(self._known) > MAX_STATES:
+            if len(self._known) > MAX_CUT_CALLS:
                 # Each further call is one window.
-                return self._lines_not_cached(ready.amounts_by_array, sizes, apart)
+                return self._count_uncached_lines(ready.amounts_by_array, sizes, apart)
             # A call inside a call of the same sizes does not occur in a run that ends.
             self._known[key] = 0
-            self._known[key] = self._call_misses(ready, sizes, apart)
+            self._known[key] = self._evaluate_call(ready, sizes, apart)
         return self._known[key]
 
-    def _call_misses(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
-        uncached = self._lines_not_cached(ready.amounts_by_array, sizes, apart)
+    def _evaluate_call(self, ready: _CompiledBody, sizes: Sizes, apart: bool) -> int:
+        uncached = self._count_uncached_lines(ready.amounts_by_array, sizes, apart)
         if ready.touched and not uncached:
             # The regions of the call fit in the cache: windows inside it gain little.
             return 0
         possible_steps = [
-            steps for conditions, steps in ready.ways if all(_may_hold(condition, sizes) for condition in conditions)
+            steps
+            for conditions, steps in ready.ways
+            if all(_may_be_nonnegative(condition, sizes) for condition in conditions)
         ]
         return max(uncached, min((self._sum_steps(steps, sizes, apart) for steps in possible_steps), default=0))
 
-    def _lines_not_cached(self, amounts: Sequence[Sequence[TouchedAmount]], point: Sizes, apart: bool) -> int:
+    def _count_uncached_lines(self, amounts: Sequence[Sequence[CountedBox]], point: Sizes, apart: bool) -> int:
         """Bound the misses of a window from below: the lines that it touches beyond the lines of the cache.
 
         `amounts` has for each array alternative boxes; only the largest counts.
         """
         counts = [
-            max(self._count_amount(amount, point) for amount in alternatives)
-            for alternatives in amounts
-            if alternatives
+            max(self._count_box(amount, point) for amount in alternatives) for alternatives in amounts if alternatives
         ]
         lines, words = sum(lines for lines, _ in counts), sum(words for _, words in counts)
         return max(0, (lines if apart else -(-words // self.line)) - self.lines)
 
-    def _count_amount(self, amount: TouchedAmount, point: Sizes) -> tuple[int, int]:
+    def _count_box(self, amount: CountedBox, point: Sizes) -> tuple[int, int]:
         try:
             return amount.at(point, self.line)
         except EvaluationError:
             return 0, 0
 
     def _sum_steps(self, steps: Sequence[Step], point: Sizes, apart: bool) -> int:
-        return sum(self._step_misses(step, point, apart) for step in steps)
+        return sum(self._evaluate_step(step, point, apart) for step in steps)
 
-    def _step_misses(self, step: Step, point: Sizes, apart: bool) -> int:
+    def _evaluate_step(self, step: Step, point: Sizes, apart: bool) -> int:
         match step:
-            case TouchedPart(ways=ways):
-                return max(self._lines_not_cached(way, point, apart) for way in ways)
+            case StraightLineStep(ways=ways):
+                return max(self._count_uncached_lines(way, point, apart) for way in ways)
             case CallStep(target=target, sizes=sizes, apart=disjoint):
                 try:
                     values = {name: int(evaluate(size, point)) for name, size in sizes.items()}
@@ -209,9 +209,9 @@ class _SegmentEvaluator:
                     return 0
                 return self.extra_misses(target, values, disjoint and apart)
             case LoopStep():
-                return self._loop_misses(step, point, apart)
+                return self._evaluate_loop(step, point, apart)
 
-    def _loop_misses(self, step: LoopStep, point: Sizes, apart: bool) -> int:
+    def _evaluate_loop(self, step: LoopStep, point: Sizes, apart: bool) -> int:
         try:
             lo, hi = int(evaluate(step.lo, point)), int(evaluate(step.hi, point))
         except EvaluationError:
@@ -222,7 +222,7 @@ class _SegmentEvaluator:
         return sum(self._sum_steps(step.steps, {**point, step.variable: value}, apart) for value in iterations)
 
 
-def _may_hold(value: Poly, point: Sizes) -> bool:
+def _may_be_nonnegative(value: Poly, point: Sizes) -> bool:
     """Test whether a value is nonnegative, or depends on data."""
     try:
         return evaluate(value, point) >= 0
@@ -244,20 +244,20 @@ class _CompiledBody:
         return (*self.body.sizes, *self.body.indices)
 
     @cached_property
-    def touched(self) -> tuple[TouchedAmount, ...]:
+    def touched(self) -> tuple[CountedBox, ...]:
         """The must-access amounts of the arrays."""
-        return tuple(starmap(self._claimed_amount, self.filled.touched(self.algorithm)))
+        return tuple(starmap(self._make_claimed_box, self.filled.touched(self.algorithm)))
 
     @cached_property
-    def amounts_by_array(self) -> tuple[Group, ...]:
+    def amounts_by_array(self) -> tuple[AlternativeBoxes, ...]:
         """The amounts of `touched`, each in a group of one: they share no line, so all count."""
         return tuple((amount,) for amount in self.touched)
 
-    def _claimed_amount(self, array: Array, claim: MustTouchRegion) -> TouchedAmount:
+    def _make_claimed_box(self, array: Array, claim: MustTouchRegion) -> CountedBox:
         restore = self.body.facts.restore
         needs = tuple(extent - least for extent, least in zip(array.extents, claim.least, strict=True))
         extents = tuple(restore(hi - lo) for lo, hi in claim.of(array))
-        return TouchedAmount(array, extents, bool(claim.half), tuple(map(restore, needs)))
+        return CountedBox(array, extents, bool(claim.half), tuple(map(restore, needs)))
 
     @cached_property
     def ways(self) -> list[tuple[tuple[Poly, ...], tuple[Step, ...]]]:
@@ -277,30 +277,30 @@ class _CompiledBody:
             if not contains_recursive_call(node):
                 between.append(node)
                 continue
-            yield from self._straight_line_part(between, facts)
+            yield from self._compile_straight_line(between, facts)
             between = []
             match node:
                 case RecursiveCall(target=target, sizes=sizes):
-                    apart = _views_share_no_line(list(node.views.values()), facts)
+                    apart = _do_views_share_no_line(list(node.views.values()), facts)
                     if target in self.filled.bodies and apart is not None:
                         restored = {name: restore(size) for name, size in sizes.items()}
                         yield CallStep(target, restored, apart)
                 case Loop(variable=variable, lo=lo, hi=hi, trips=trips, body=body) if trips == hi - lo:
-                    inside = with_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
+                    inside = add_loop_bounds(WindowLoop(variable, lo, hi), facts, 1)
                     steps = tuple(self._compile_steps(body, inside))
                     alike = not any(_depends_on(step, variable) for step in steps)
                     yield LoopStep(variable, restore(lo), restore(hi), steps, alike)
                 case _:
                     pass
-        yield from self._straight_line_part(between, facts)
+        yield from self._compile_straight_line(between, facts)
 
-    def _straight_line_part(self, nodes: Sequence[Node], facts: Facts) -> Iterator[TouchedPart]:
+    def _compile_straight_line(self, nodes: Sequence[Node], facts: Facts) -> Iterator[StraightLineStep]:
         restore = self.body.facts.restore
-        collected: dict[Array, Group] = {}
-        for array in dict.fromkeys(access.array for access, _ in iter_accesses(tuple(nodes))):
+        collected: dict[Array, AlternativeBoxes] = {}
+        for array in dict.fromkeys(access.array for access, _ in iterate_accesses(tuple(nodes))):
             parts = RegionCollector(array, {}).of(nodes, facts)
             amounts = (
-                TouchedAmount(
+                CountedBox(
                     array,
                     tuple(restore(hi - lo) for lo, hi in region.part.box),
                     bool(region.part.half),
@@ -314,10 +314,10 @@ class _CompiledBody:
             tuple(groups[part] for part in (array, *array.beneath) if part in groups) for array in groups if array.local
         )
         if groups:
-            yield TouchedPart(tuple(group for array, group in groups.items() if not array.local), tuple(stacks))
+            yield StraightLineStep(tuple(group for array, group in groups.items() if not array.local), tuple(stacks))
 
 
-def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
+def _do_views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
     """Test whether neither views nor rows of one view share a line; None if views may share words."""
     if not all(view.array.exact for view in views):
         # An inexact array may be part of another one.
@@ -325,18 +325,20 @@ def _views_share_no_line(views: Sequence[View], facts: Facts) -> bool | None:
     separate = all(len({dimension for dimension, _ in view.axes}) == len(view.axes) for view in views)
     for left, right in combinations(views, 2):
         if left.array is right.array:
-            rows = _parts_share_no_row(left, right, facts)
+            rows = _do_parts_share_no_row(left, right, facts)
             if rows is None:
                 return None
             separate = separate and rows
     return separate
 
 
-def _parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
+def _do_parts_share_no_row(left: View, right: View, facts: Facts) -> bool | None:
     """Test whether two parts of an array share no row; False if they share no word, None if they may share words."""
     whole_parts = MustTouchRegion((0,) * len(left.axes)), MustTouchRegion((0,) * len(right.axes))
     boxes = [
-        part.box for view, claim in zip((left, right), whole_parts, strict=True) for part in claimed_part(view, claim)
+        part.box
+        for view, claim in zip((left, right), whole_parts, strict=True)
+        for part in iterate_claimed_part(view, claim)
     ]
     if len(boxes) < 2:
         return None

@@ -24,28 +24,28 @@ from archline.algebra.effort import TooComplexError, is_out_of_time
 from archline.algebra.evaluate.compiled import Compiler, Compute, Environment
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
-from archline.algebra.relax import bounded_sum
+from archline.algebra.relax import bound_sum
 from archline.algebra.sums.summation import UnresolvedError, sum_over
 from archline.analysis.cache.footprint.lower import CertainRegion, FootprintLowerBound
 from archline.analysis.cache.footprint.windows import (
     CertainAccess,
     WindowLoop,
     WindowSet,
-    certain_accesses,
+    add_loop_bounds,
     is_data_independent,
-    union,
-    with_loop_bounds,
+    merge_certain_accesses,
+    unite_over_loop,
 )
-from archline.analysis.cache.lower.hbl import HblBound, any_schedule_bound
-from archline.analysis.cache.samples import SampledAmounts
+from archline.analysis.cache.lower.hbl import HblBound, derive_hbl_bound
+from archline.analysis.cache.samples import BoundComparison
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.layout import LINE, WORDS
 from archline.ir.shape import Shape, nest_shape
-from archline.ir.tree import Access, Array, Chain, Loop, Node, contiguous_dimension, iter_accesses, writes_only
+from archline.ir.tree import Access, Array, Chain, Loop, Node, contiguous_dimension, iterate_accesses, remove_pure_reads
 from archline.records import field, record, replace
 
 
-def distinct_row_accesses(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
+def select_distinct_rows(found: Iterable[tuple[Access, Chain]], chain: Chain, facts: Facts) -> list[Access]:
     """Select accesses that each iteration of the last loop makes to different arrays or to distinct rows.
 
     `found` are accesses with the loops around them; `facts` hold in each iteration.
@@ -53,12 +53,12 @@ def distinct_row_accesses(found: Iterable[tuple[Access, Chain]], chain: Chain, f
     chosen: list[Access] = []
     for access, around in found:
         unconditional = around == chain and access.certain and not access.when and access.array.aligned
-        if unconditional and all(_never_coincide(access, other, chain[-1], facts) for other in chosen):
+        if unconditional and all(_have_distinct_rows(access, other, chain[-1], facts) for other in chosen):
             chosen.append(access)
     return chosen
 
 
-def _never_coincide(access: Access, chosen: Access, loop: Loop, facts: Facts) -> bool:
+def _have_distinct_rows(access: Access, chosen: Access, loop: Loop, facts: Facts) -> bool:
     array = access.array
     if array is not chosen.array:
         # Local arrays may lie in the same place, one after the other.
@@ -76,17 +76,17 @@ def _never_coincide(access: Access, chosen: Access, loop: Loop, facts: Facts) ->
     return False
 
 
-GROUP, FROM, TO = "group ", "from ", "to "
+GROUP_SIZE, PART_START, PART_END = "group ", "from ", "to "
 """Symbols that no program has: the iterations in a group, and the ends of the part of the outermost loop's range."""
 POINT_STEP = 4
 """Bounds are compared at every fourth sample point, from small sizes to large ones."""
-MAX_BITS = 128
+MAX_TRIP_COUNT_BITS = 128
 """For trip counts of more bits, fewer group sizes are tried."""
-LINES = a.floor_div(WORDS, LINE)
-Accessed = tuple[Access, Chain]
-Part = tuple[int, int]
+CACHE_LINES = a.floor_div(WORDS, LINE)
+NestedAccess = tuple[Access, Chain]
+RangePart = tuple[int, int]
 """A part of the outermost loop's range: its first value, and the value after its last one."""
-Alternatives = tuple[Poly, ...]
+LineBounds = tuple[Poly, ...]
 """Lower bounds of one number of lines; at each point the largest counts."""
 
 
@@ -96,13 +96,13 @@ class WindowFamily:
 
     `shared` has lower bounds on the lines of each array, summed over all windows; `stacks` are groups of local
     arrays that may overlap other groups, so that only the largest counts. `trips` is the trip count of the loop
-    that is divided in groups (None: no groups), `part` the range of `FROM` and `TO`.
+    that is divided in groups (None: no groups), `part` the range of `PART_START` and `PART_END`.
     """
 
     name: str
     count: Poly
-    shared: tuple[Alternatives, ...]
-    stacks: tuple[tuple[Alternatives, ...], ...]
+    shared: tuple[LineBounds, ...]
+    stacks: tuple[tuple[LineBounds, ...], ...]
     trips: Poly | None = None
     part: tuple[Poly, Poly] | None = None
     beside: int = 0
@@ -111,9 +111,9 @@ class WindowFamily:
     @property
     def single_iteration_groups(self) -> dict[str, Poly]:
         """Values of the symbols that make each iteration a window, over the whole outermost loop."""
-        values = {GROUP: ONE} if self.trips is not None else {}
+        values = {GROUP_SIZE: ONE} if self.trips is not None else {}
         if self.part is not None:
-            values |= {FROM: self.part[0].substitute(values), TO: self.part[1].substitute(values)}
+            values |= {PART_START: self.part[0].substitute(values), PART_END: self.part[1].substitute(values)}
         return values
 
     @property
@@ -122,7 +122,7 @@ class WindowFamily:
         lines = sum((bounds[0] for bounds in self.shared), ZERO)
         if self.stacks:
             lines = lines + sum((bounds[0] for bounds in self.stacks[0]), ZERO)
-        return (lines - LINES * a.positive_part(self.count - 1)).substitute(self.single_iteration_groups)
+        return (lines - CACHE_LINES * a.positive_part(self.count - 1)).substitute(self.single_iteration_groups)
 
 
 @record(eq=False)
@@ -146,20 +146,20 @@ def build_window_tree(
 
     With `writes`, only written elements count.
     """
-    return _WindowTreeBuilder(facts, points[::POINT_STEP], list(iter_accesses(nodes)), writes).build(nodes)
+    return _WindowTreeBuilder(facts, points[::POINT_STEP], list(iterate_accesses(nodes)), writes).build(nodes)
 
 
 @record(eq=False)
 class _WindowTreeBuilder:
     facts: Facts = field(repr=False)
     points: Sequence[Mapping[str, int]]
-    every: Sequence[Accessed] = ()
+    every: Sequence[NestedAccess] = ()
     writes: bool = False
     _trees: dict[Shape, WindowTree] = field(default_factory=dict, repr=False)
 
     def build(self, nodes: tuple[Node, ...]) -> WindowTree:
-        certain = certain_accesses(pair for pair in self.every if pair[0].written or not self.writes)
-        whole = self._build_family(_WindowKind("the run", (), (), 0), certain, False)
+        certain = merge_certain_accesses(pair for pair in self.every if pair[0].written or not self.writes)
+        whole = self._build_family(_WindowScheme("the run", (), (), 0), certain, False)
         return WindowTree(() if whole is None else (whole,), self._build_branches(nodes, (), certain))
 
     def _build_branches(
@@ -181,11 +181,13 @@ class _WindowTreeBuilder:
         *around, loop = chain
         shape = (siblings, *nest_shape(loop, tuple(around), self.facts)) if siblings else (loop,)
         if shape not in self._trees:
-            families = tuple(self._loop_families(chain, found, siblings))
+            families = tuple(self._build_loop_families(chain, found, siblings))
             self._trees[shape] = WindowTree(families, self._build_branches(loop.body, chain, found))
         return self._trees[shape]
 
-    def _loop_families(self, chain: Chain, accesses: list[CertainAccess], siblings: bool) -> Iterator[WindowFamily]:
+    def _build_loop_families(
+        self, chain: Chain, accesses: list[CertainAccess], siblings: bool
+    ) -> Iterator[WindowFamily]:
         """Yield windows of groups of iterations, of single iterations, and of whole executions of the last loop.
 
         Single iterations and whole executions are left out where groups include them, and whole executions also
@@ -194,38 +196,40 @@ class _WindowTreeBuilder:
         *around, loop = chain
         outside = tuple(WindowLoop(outer_loop.variable, outer_loop.lo, outer_loop.hi) for outer_loop in around)
         steady = not (loop.lo.names | loop.hi.names) & {outer_loop.variable for outer_loop in around}
-        uneven = _varies_between_iterations(loop, accesses, len(chain))
+        uneven = _has_uneven_iterations(loop, accesses, len(chain))
         iteration, depth, name = WindowLoop(loop.variable, loop.lo, loop.hi), len(chain), loop.variable
         kinds = []
         if steady:
-            number, size = Poly.symbol(f"{name} groups"), Poly.symbol(GROUP)
+            number, size = Poly.symbol(f"{name} groups"), Poly.symbol(GROUP_SIZE)
             first = loop.lo + number * size
             groups = WindowLoop(f"{name} groups", ZERO, a.floor_div(loop.hi - loop.lo, size))
             inner = WindowLoop(name, first, first + size, (loop.lo, loop.hi))
             label, length = f"groups of iterations of {loop.name}", loop.hi - loop.lo
-            kinds.append(_WindowKind(label, (*outside, groups), (inner,), depth, length, uneven))
+            kinds.append(_WindowScheme(label, (*outside, groups), (inner,), depth, length, uneven))
         if uneven or not steady:
-            kinds.append(_WindowKind(f"each iteration of {loop.name}", (*outside, iteration), (), depth, None, uneven))
+            kinds.append(
+                _WindowScheme(f"each iteration of {loop.name}", (*outside, iteration), (), depth, None, uneven)
+            )
         if siblings and not steady:
-            kinds.append(_WindowKind(f"each run of {loop.name}", outside, (iteration,), depth, None, False))
+            kinds.append(_WindowScheme(f"each run of {loop.name}", outside, (iteration,), depth, None, False))
         for kind in kinds if not is_out_of_time() else ():
-            cut = kind.uneven if not outside else _varies_between_iterations(chain[0], accesses, 1)
+            cut = kind.uneven if not outside else _has_uneven_iterations(chain[0], accesses, 1)
             family = self._build_family(kind, accesses, cut)
             if family is not None:
                 yield family
         if not is_out_of_time():
-            yield from self._alternating_families(chain, WindowSet(self.facts, (*outside, iteration), (), depth))
+            yield from self._build_alternating_family(chain, WindowSet(self.facts, (*outside, iteration), (), depth))
 
-    def _alternating_families(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
+    def _build_alternating_family(self, chain: Chain, windows: WindowSet) -> Iterator[WindowFamily]:
         """Yield windows of k - 1 accesses, if the iterations of the last loop access k distinct rows in turn."""
         accesses = sorted(self.every, key=lambda pair: not pair[0].written)
-        rows = distinct_row_accesses(accesses, chain, windows.loop_facts(windows.outer))
+        rows = select_distinct_rows(accesses, chain, windows.loop_facts(windows.outer))
         counted = sum(access.written or not self.writes for access in rows)
         if len(rows) < 2 or not counted:
             return
         any_element = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
         iteration_bounds = [value for part in FootprintLowerBound(any_element, windows).parts for value in part.lines]
-        for iterations in SampledAmounts(self.facts, self.points, {}).best(iteration_bounds)[:1]:
+        for iterations in BoundComparison(self.facts, self.points, {}).best(iteration_bounds)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # The access before the first window of an execution may be to any line; the last window may be shorter.
                 runs = self._count_windows(replace(windows, outer=windows.outer[:-1]))
@@ -233,16 +237,16 @@ class _WindowTreeBuilder:
                 lines, count = self.facts.restore(counted * iterations - runs), self.facts.restore(count)
                 yield WindowFamily(f"accesses of {chain[-1].name} in turn", count, ((lines,),), (), beside=1)
 
-    def _build_family(self, kind: _WindowKind, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
-        windows, part = self._window_set(kind, cut)
+    def _build_family(self, kind: _WindowScheme, found: list[CertainAccess], cut: bool) -> WindowFamily | None:
+        windows, part = self._build_window_set(kind, cut)
         try:
             count = self._count_windows(windows)
         except (UnresolvedError, TooComplexError):
             return None
-        sampled = SampledAmounts(
+        sampled = BoundComparison(
             self.facts, self.points, WindowFamily(kind.name, count, (), (), kind.trips, part).single_iteration_groups
         )
-        amounts: dict[Array, Alternatives] = {}
+        amounts: dict[Array, LineBounds] = {}
         for array in dict.fromkeys(access.array for access in found):
             regions = [
                 region
@@ -252,13 +256,17 @@ class _WindowTreeBuilder:
             ]
             # Regions without conditions are kept too: their bound holds at all sizes.
             unconditional = [region for region in regions if not region.seen.needs]
-            best = tuple(dict.fromkeys((*_best_bounds(regions, sampled), *_best_bounds(unconditional, sampled)[:1])))
+            best = tuple(
+                dict.fromkeys(
+                    (*_select_line_bounds(regions, sampled), *_select_line_bounds(unconditional, sampled)[:1])
+                )
+            )
             if best:
                 amounts[array] = tuple(self.facts.restore(bound) for bound in best)
         if not amounts:
             return None
         shared = tuple(bounds for array, bounds in amounts.items() if not array.local)
-        stacks = tuple(_stacked_arrays(array, amounts) for array in amounts if array.local)
+        stacks = tuple(_stacked_line_bounds(array, amounts) for array in amounts if array.local)
         restore = self.facts.restore
         return WindowFamily(
             kind.name,
@@ -269,16 +277,20 @@ class _WindowTreeBuilder:
             None if part is None else (restore(part[0]), restore(part[1])),
         )
 
-    def _window_set(self, kind: _WindowKind, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
+    def _build_window_set(self, kind: _WindowScheme, cut: bool) -> tuple[WindowSet, tuple[Poly, Poly] | None]:
         """Build the windows, restricted to a part of the outermost loop's range if `cut`; also return the range."""
         facts = self.facts
         if kind.trips is not None:
-            facts = facts.with_symbol(GROUP, (ONE,), (kind.trips,))
+            facts = facts.with_symbol(GROUP_SIZE, (ONE,), (kind.trips,))
         if not cut or not kind.outer:
             return WindowSet(facts, kind.outer, kind.first, kind.depth), None
         outermost, *others = kind.outer
-        facts = facts.with_symbol(FROM, (outermost.lo,)).with_symbol(TO, (Poly.symbol(FROM),), (outermost.hi,))
-        part = WindowLoop(outermost.variable, Poly.symbol(FROM), Poly.symbol(TO), (outermost.lo, outermost.hi))
+        facts = facts.with_symbol(PART_START, (outermost.lo,)).with_symbol(
+            PART_END, (Poly.symbol(PART_START),), (outermost.hi,)
+        )
+        part = WindowLoop(
+            outermost.variable, Poly.symbol(PART_START), Poly.symbol(PART_END), (outermost.lo, outermost.hi)
+        )
         return WindowSet(facts, (part, *others), kind.first, kind.depth), (outermost.lo, outermost.hi)
 
     def _count_windows(self, windows: WindowSet) -> Poly:
@@ -291,23 +303,23 @@ class _WindowTreeBuilder:
             try:
                 total = sum_over(a.as_gaps(total), loop.variable, loop.lo, loop.hi, facts)
             except UnresolvedError as problem:
-                bound = bounded_sum(a.as_gaps(total), loop.variable, loop.lo, loop.hi, facts, True)
+                bound = bound_sum(a.as_gaps(total), loop.variable, loop.lo, loop.hi, facts, True)
                 if bound is None or loop.variable in bound.names:
                     raise problem
                 total = bound
         return total
 
 
-def _best_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Alternatives:
+def _select_line_bounds(parts: Sequence[CertainRegion], sampled: BoundComparison) -> LineBounds:
     """Select the largest lower bounds on the lines of all `parts` together, at some sample points."""
     best = sampled.best([bound for part in parts for bound in part.lines])
-    return sampled.best([*best, *_joint_line_bounds(parts, sampled)]) if len(parts) > 1 else best
+    return sampled.best([*best, *_sum_disjoint_parts(parts, sampled)]) if len(parts) > 1 else best
 
 
-def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) -> Iterator[Poly]:
+def _sum_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison) -> Iterator[Poly]:
     """Yield the sum of the lines of parts without a common row, and that of the words of disjoint parts over L."""
-    without_common_row = _disjoint_parts(parts, sampled, True)
-    disjoint = _disjoint_parts(parts, sampled, False)
+    without_common_row = _select_disjoint_parts(parts, sampled, True)
+    disjoint = _select_disjoint_parts(parts, sampled, False)
     if len(without_common_row) > 1:
         yield sum((sampled.best(part.lines)[0] for part in without_common_row), ZERO)
     if len(disjoint) > len(without_common_row):
@@ -315,7 +327,7 @@ def _joint_line_bounds(parts: Sequence[CertainRegion], sampled: SampledAmounts) 
         yield sum((value for bounds in words for value in bounds), ZERO)
 
 
-def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, rows: bool) -> list[CertainRegion]:
+def _select_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison, rows: bool) -> list[CertainRegion]:
     """Select parts without a common row (if `rows`) or without a common element, those with most lines first."""
     lines = {part: best[0] for part in parts if (best := sampled.best(part.lines))}
     order = sampled.best(list(lines.values()), True)
@@ -327,7 +339,7 @@ def _disjoint_parts(parts: Sequence[CertainRegion], sampled: SampledAmounts, row
 
 
 @record(eq=False)
-class _WindowKind:
+class _WindowScheme:
     """A division of the run into windows: one for each iteration of the loops `outer`.
 
     A window runs the loop `first`, and in it the loops of the program from `depth` on. `trips` is the trip count
@@ -342,13 +354,13 @@ class _WindowKind:
     uneven: bool = False
 
 
-def _stacked_arrays(array: Array, amounts: Mapping[Array, Alternatives]) -> tuple[Alternatives, ...]:
+def _stacked_line_bounds(array: Array, amounts: Mapping[Array, LineBounds]) -> tuple[LineBounds, ...]:
     """List the bounds of a local array, and of the arrays beneath it on the stack, which share no line with it."""
     beneath = [local_array for local_array in array.beneath if local_array in amounts and not local_array.within]
     return tuple(amounts[member] for member in (array, *beneath))
 
 
-def _varies_between_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
+def _has_uneven_iterations(loop: Loop, found: Sequence[CertainAccess], depth: int) -> bool:
     """Test whether conditions or loops from `depth` on depend on the variable of `loop`, other than tiles of it."""
     inner = {inner_loop: None for access in found for inner_loop in access.chain[depth:]}
     if any(loop.variable in need.names for access in found for need in access.when):
@@ -361,10 +373,10 @@ def _is_tiled_by(inner: Loop, loop: Loop) -> bool:
     if loop.variable not in inner.lo.names & inner.hi.names:
         return False
     iteration = WindowLoop(loop.variable, loop.lo, loop.hi)
-    return union((inner.lo, inner.hi), iteration, with_loop_bounds(iteration, loop.facts, 2)) is not None
+    return unite_over_loop((inner.lo, inner.hi), iteration, add_loop_bounds(iteration, loop.facts, 2)) is not None
 
 
-def segment_lower_bound(
+def derive_segment_bound(
     nodes: tuple[Node, ...], facts: Facts, points: Sequence[Mapping[str, int]], written: bool = False
 ) -> SegmentBound:
     """Derive the lower bound of a program; `points` are sizes at which alternative bounds are compared.
@@ -373,8 +385,8 @@ def segment_lower_bound(
     would fetch. In reverse order, a run fetches the lines that it writes back, and has them at each write, while
     reads occupy the cache too.
     """
-    counted = tuple(writes_only(nodes)) if written else nodes
-    return SegmentBound(build_window_tree(nodes, facts, points, written), any_schedule_bound(counted, facts))
+    counted = tuple(remove_pure_reads(nodes)) if written else nodes
+    return SegmentBound(build_window_tree(nodes, facts, points, written), derive_hbl_bound(counted, facts))
 
 
 def compulsory_misses(
@@ -382,7 +394,7 @@ def compulsory_misses(
 ) -> SegmentBound:
     """Bound the compulsory misses from below by the lines that the accesses are certain to touch."""
     family = _WindowTreeBuilder(facts, points[::POINT_STEP])._build_family(
-        _WindowKind("the run", (), (), 0), certain_accesses(found), False
+        _WindowScheme("the run", (), (), 0), merge_certain_accesses(found), False
     )
     return SegmentBound(WindowTree(() if family is None else (family,), ()), HblBound(()))
 
@@ -398,22 +410,22 @@ class SegmentBound:
     orders: HblBound
 
     @cached_property
-    def _evaluators(self) -> dict[WindowFamily, _WindowEvaluator]:
+    def _family_evaluators(self) -> dict[WindowFamily, _WindowEvaluator]:
         return {family: _WindowEvaluator(family) for family in self.run.all_families()}
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""
-        return max(self._written_order_misses(point), self.orders.at(point))
+        return max(self._evaluate_written_order(point), self.orders.at(point))
 
     @property
     def first_touch_bound(self) -> Poly:
         """The bound of the first family; if the footprint of the run is bounded, that is its number of lines."""
         return next((value for _, value in self.bounds_by_loop), ZERO)
 
-    def _written_order_misses(self, point: Mapping[str, int]) -> int:
+    def _evaluate_written_order(self, point: Mapping[str, int]) -> int:
         capacity = point["Z"] // point["L"]
-        best = {family: counter.best(point, capacity) for family, counter in self._evaluators.items()}
-        beyond_capacity = _misses_of_tree(self.run, best)
+        best = {family: counter.best(point, capacity) for family, counter in self._family_evaluators.items()}
+        beyond_capacity = _misses_beyond_capacity(self.run, best)
         if beyond_capacity > 0:
             return ceil(beyond_capacity + capacity)
         return max(0, ceil(capacity + max((value for value in best.values() if value is not None), default=-capacity)))
@@ -424,10 +436,10 @@ class SegmentBound:
         return [(family.name, family.lower_bound) for family in self.run.all_families() if not family.beside]
 
 
-def _misses_of_tree(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
+def _misses_beyond_capacity(branch: WindowTree, best: Mapping[WindowFamily, Number | None]) -> Number:
     """Bound the misses beyond the lines of the cache: of the best family, or of the inner loops one after another."""
     of_families = max((value for family in branch.families if (value := best[family]) is not None), default=0)
-    return max(0, of_families, sum(_misses_of_tree(inner, best) for inner in branch.branches))
+    return max(0, of_families, sum(_misses_beyond_capacity(inner, best) for inner in branch.branches))
 
 
 class _WindowEvaluator:
@@ -437,7 +449,7 @@ class _WindowEvaluator:
         amounts = [*family.shared, *(bounds for stack in family.stacks for bounds in stack)]
         ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
         values = [family.count, *ends, *(value for bounds in amounts for value in bounds)]
-        self._compiler = Compiler(sorted({GROUP, FROM, TO}.union(*(value.names for value in values))))
+        self._compiler = Compiler(sorted({GROUP_SIZE, PART_START, PART_END}.union(*(value.names for value in values))))
         of = self._compiler.of
         self._count, self._beside = of(family.count), family.beside
         self._trips = None if family.trips is None else of(family.trips)
@@ -447,33 +459,35 @@ class _WindowEvaluator:
 
     def best(self, point: Mapping[str, int], capacity: int) -> Number | None:
         """Maximise the lines not in cache over group sizes and parts; None without windows at the point."""
-        trips = None if self._trips is None else int(self._trips(self._environment_at(point, 1, (0, 0))))
+        trips = None if self._trips is None else int(self._trips(self._make_environment(point, 1, (0, 0))))
         tried = [
             (value, group, part)
             for group in ([1] if trips is None else _group_sizes(trips))
-            for part in self._loop_parts(point, group)
-            for value in self._window_misses(point, group, part, capacity)
+            for part in self._list_range_parts(point, group)
+            for value in self._count_uncached_lines(point, group, part, capacity)
         ]
         if not tried:
             return None
         value, group, part = max(tried)
-        return value if self._part is None else self._hill_climb(value, point, group, part, capacity)
+        return value if self._part is None else self._climb_over_parts(value, point, group, part, capacity)
 
-    def _environment_at(self, sizes: Mapping[str, int], group: int, part: Part) -> Environment:
-        return self._compiler.at({**sizes, GROUP: group, FROM: part[0], TO: part[1]})
+    def _make_environment(self, sizes: Mapping[str, int], group: int, part: RangePart) -> Environment:
+        return self._compiler.at({**sizes, GROUP_SIZE: group, PART_START: part[0], PART_END: part[1]})
 
-    def _loop_parts(self, sizes: Mapping[str, int], group: int) -> list[Part]:
+    def _list_range_parts(self, sizes: Mapping[str, int], group: int) -> list[RangePart]:
         """List the whole range of the outermost loop, and its halves."""
         if self._part is None:
             return [(0, 0)]
-        environment = self._environment_at(sizes, group, (0, 0))
+        environment = self._make_environment(sizes, group, (0, 0))
         lo, hi = (int(end(environment)) for end in self._part)
         middle = (lo + hi) // 2
         return [(lo, hi), (lo, middle), (middle, hi)]
 
-    def _hill_climb(self, value: Number, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Number:
+    def _climb_over_parts(
+        self, value: Number, sizes: Mapping[str, int], group: int, part: RangePart, capacity: int
+    ) -> Number:
         """Increase `value` by moving the ends of `part` in steps of decreasing size."""
-        lo, hi = self._loop_parts(sizes, group)[0]
+        lo, hi = self._list_range_parts(sizes, group)[0]
         step = max(1, (hi - lo) // 4)
         while step:
             start, end = part
@@ -482,7 +496,7 @@ class _WindowEvaluator:
                 (result, neighbour)
                 for neighbour in near
                 if lo <= neighbour[0] <= neighbour[1] <= hi
-                for result in self._window_misses(sizes, group, neighbour, capacity)
+                for result in self._count_uncached_lines(sizes, group, neighbour, capacity)
             ]
             if improved and max(improved)[0] > value:
                 value, part = max(improved)
@@ -490,8 +504,10 @@ class _WindowEvaluator:
                 step //= 2
         return value
 
-    def _window_misses(self, sizes: Mapping[str, int], group: int, part: Part, capacity: int) -> Iterator[Number]:
-        environment = self._environment_at(sizes, group, part)
+    def _count_uncached_lines(
+        self, sizes: Mapping[str, int], group: int, part: RangePart, capacity: int
+    ) -> Iterator[Number]:
+        environment = self._make_environment(sizes, group, part)
         try:
             count = self._count(environment)
             if count < 1:
@@ -517,8 +533,8 @@ def _group_sizes(trips: int) -> list[int]:
     if not trips:
         return []
     divisors, power = {1, 2, 3}, 4
-    huge = bool(trips >> MAX_BITS)
-    limit = 1 << MAX_BITS // 2 if huge else trips
+    huge = bool(trips >> MAX_TRIP_COUNT_BITS)
+    limit = 1 << MAX_TRIP_COUNT_BITS // 2 if huge else trips
     while power < limit:
         divisors |= {power, power * 3 // 2}
         power *= 2

@@ -12,14 +12,14 @@ from signal import Signals
 
 from archline.analysis.cache.lru import MAX_SECONDS
 from archline.analysis.cache.lru.distribution import LruCounts
-from archline.analysis.cache.lru.schedule import Problem, build_problem
+from archline.analysis.cache.lru.schedule import CountProblem, build_count_problem
 from archline.expr.tree import Span
 from archline.ir.tree import UntracedError
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import record
 
-MAX_BYTES = 4 << 30
+MAX_MEMORY_BYTES = 4 << 30
 """The default memory limit of a count, in bytes."""
 WORKER = "archline.analysis.cache.lru.count"
 
@@ -41,12 +41,12 @@ def is_installed() -> bool:
     return find_spec("islpy") is not None
 
 
-def lru_counts(
+def derive_lru_counts(
     module: Module,
     algorithm: s.Algorithm,
     point: Mapping[str, int],
     seconds: float = MAX_SECONDS,
-    memory: int = MAX_BYTES,
+    memory: int = MAX_MEMORY_BYTES,
 ) -> LruCounts | LruUnavailable:
     """Count the accesses of one call by stack distance.
 
@@ -56,16 +56,16 @@ def lru_counts(
     if not is_installed():
         raise MissingExtraError
     try:
-        asked = build_problem(module, algorithm, point)
+        asked = build_count_problem(module, algorithm, point)
     except UntracedError as found:
         return LruUnavailable(found.reason, found.span)
     if not asked.references:
         return LruCounts(point["L"], asked.sizes, (), (), (), (), ())
-    answer = _ask_worker(asked, seconds, memory)
+    answer = _run_worker(asked, seconds, memory)
     return LruUnavailable(answer) if isinstance(answer, str) else answer
 
 
-def _ask_worker(asked: Problem, seconds: float, memory: int) -> LruCounts | str:
+def _run_worker(asked: CountProblem, seconds: float, memory: int) -> LruCounts | str:
     """Run the worker and return its counts, or the reason for its failure. Raises MissingExtraError."""
     # The worker imports from the same folders; -P leaves out the current folder.
     path = os.pathsep.join(folder for folder in sys.path if folder)

@@ -23,12 +23,12 @@ from archline.algebra.polynomial import ONE, ZERO, Poly, Symbol, product
 from archline.analysis.cache.lru.distribution import (
     THRESHOLD,
     Condition,
+    CountPiece,
     DistanceCount,
     DistanceRange,
     LruCounts,
-    Piece,
 )
-from archline.analysis.cache.lru.schedule import NotAffineError, Problem, TimedReference, scaled_text
+from archline.analysis.cache.lru.schedule import CountProblem, NotAffineError, TimedReference, make_scaled_text
 from archline.numbers import fmpq
 from archline.records import record
 
@@ -45,7 +45,7 @@ def parameter_names(space: isl.Space) -> list[str]:
     return [str(space.get_dim_name(PARAMETER, place)) for place in range(space.dim(PARAMETER))]
 
 
-def symbol_polynomials(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
+def list_symbols(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
     """List the symbols of a space: parameters by their names, time columns as x0, x1 and so on."""
     if kind == PARAMETER:
         return list(map(Poly.symbol, parameter_names(space)))
@@ -55,7 +55,7 @@ def symbol_polynomials(space: isl.Space, kind: isl.dim_type) -> list[Poly]:
 def to_polynomial(value: isl.QPolynomial) -> Poly:
     """Convert a quasi-polynomial; floors become atoms."""
     space = value.get_domain_space()
-    names = {PARAMETER: symbol_polynomials(space, PARAMETER), SET: symbol_polynomials(space, SET)}
+    names = {PARAMETER: list_symbols(space, PARAMETER), SET: list_symbols(space, SET)}
     result = ZERO
     for term in value.get_terms():
         factors = [
@@ -79,7 +79,7 @@ def affine_to_polynomial(value: isl.Aff) -> Poly:
     """Convert an affine expression, which may contain floors."""
     space = value.get_domain_space()
     result = Poly.constant(to_rational(value.get_constant_val()))
-    for kind, all_ in ((PARAMETER, symbol_polynomials(space, PARAMETER)), (COLUMN, symbol_polynomials(space, SET))):
+    for kind, all_ in ((PARAMETER, list_symbols(space, PARAMETER)), (COLUMN, list_symbols(space, SET))):
         for place, symbol in enumerate(all_):
             result = result + symbol * to_rational(value.get_coefficient_val(kind, place))
     for place in range(value.dim(FLOOR)):
@@ -114,7 +114,7 @@ class ReuseDistances:
     reused: tuple[ReuseDistance, ...]
 
 
-def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> ReuseDistances:
+def derive_reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> ReuseDistances:
     """Derive the stack distances of all accesses; repeated accesses of a reference at one time are left out."""
     relations = [isl.Map(reference.relation).intersect_params(context) for reference in references]
     arrays: dict[str, isl.Map] = {}
@@ -124,27 +124,29 @@ def reuse_distances(references: Sequence[TimedReference], context: isl.Set) -> R
     arrays = {name: relation.coalesce() for name, relation in arrays.items()}
     first, reused = [], []
     for reference, relation in zip(references, relations, strict=True):
-        last = _last_before(relation, arrays[reference.array])
+        last = _map_to_last_access(relation, arrays[reference.array])
         first.append((reference, relation.domain().subtract(last.domain()).coalesce()))
-        reused += [ReuseDistance(reference, *pair) for pair in _lines_between_accesses(last, arrays)]
+        reused += [ReuseDistance(reference, *pair) for pair in _count_lines_between_accesses(last, arrays)]
     times = [(reference, relation.domain()) for reference, relation in zip(references, relations, strict=True)]
     return ReuseDistances(tuple(times), tuple(first), tuple(reused))
 
 
-def _last_before(relation: isl.Map, accesses: isl.Map) -> isl.Map:
+def _map_to_last_access(relation: isl.Map, accesses: isl.Map) -> isl.Map:
     """Map each time of a reference to the last earlier time at which any of `accesses` is to the same line."""
     earlier = isl.Map.lex_gt(relation.get_space().domain())
     return relation.apply_range(accesses.reverse()).intersect(earlier).lexmax().coalesce()
 
 
-def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
+def _count_lines_between_accesses(
+    last: isl.Map, arrays: dict[str, isl.Map]
+) -> Iterator[tuple[isl.Set, isl.QPolynomial]]:
     """Yield sets of times with the number of lines of all arrays accessed since the last access to the line.
 
     `last` maps each time to that of the last access. Its parts are counted separately, as isl then keeps smaller
     sets disjoint.
     """
     for part in last.make_disjoint().get_basic_maps():
-        times = _times_since_last(isl.Map.from_basic_map(part))
+        times = _map_to_times_since_last(isl.Map.from_basic_map(part))
         counts = [times.apply_range(relation).coalesce().card() for relation in arrays.values()]
         lines = counts[0]
         for count in counts[1:]:
@@ -155,7 +157,7 @@ def _lines_between_accesses(last: isl.Map, arrays: dict[str, isl.Map]) -> Iterat
                 yield from isl.PwQPolynomial.alloc(basic_set.to_set(), distance).get_pieces()
 
 
-def _times_since_last(last: isl.Map) -> isl.Map:
+def _map_to_times_since_last(last: isl.Map) -> isl.Map:
     """Map each time to the times after that of the last access, up to and including itself."""
     space = last.get_space().domain()
     return last.apply_range(isl.Map.lex_lt(space)).intersect(isl.Map.lex_ge(space))
@@ -189,9 +191,9 @@ class DistanceTally:
         """Add the accesses of references to the counts."""
         for reference, times in distances.all:
             count = times.card()
-            self.accesses = self.accesses.add(_scaled_count(count, reference.times))
+            self.accesses = self.accesses.add(_scale_count(count, reference.times))
             if reference.times > 1:
-                _add_count(self.settled, ONE, _scaled_count(count, reference.times - 1))
+                _add_count(self.settled, ONE, _scale_count(count, reference.times - 1))
         for _, times in distances.first:
             self.first = self.first.add(times.card())
         for reuse in distances.reused:
@@ -199,11 +201,11 @@ class DistanceTally:
 
     def _add_reused(self, reuse: ReuseDistance) -> None:
         """Add accesses to the counts of settled, ranged or open distances."""
-        fixed, moving = _split_columns(_without_fixed(to_polynomial(reuse.distance), reuse.times))
+        fixed, moving = _split_columns(_substitute_fixed_columns(to_polynomial(reuse.distance), reuse.times))
         if not moving:
             _add_count(self.settled, fixed, reuse.times.card())
             return
-        for times, distance in self._affine_parts(reuse.times, moving):
+        for times, distance in self._split_into_affine_parts(reuse.times, moving):
             constant, rest = _split_columns(distance)
             if not rest:
                 _add_count(self.settled, fixed + constant, times.card())
@@ -214,9 +216,9 @@ class DistanceTally:
             except NotAffineError:
                 self.open.append((fixed + distance, reuse.reference, times.card()))
 
-    def _affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
+    def _split_into_affine_parts(self, times: isl.Set, distance: Poly) -> Iterator[tuple[isl.Set, Poly]]:
         """Split the times, at given sizes, by the values of columns until the distance is affine."""
-        column = _column_to_enumerate(distance) if times.dim(isl.dim_type.param) == 0 else None
+        column = _choose_column_to_enumerate(distance) if times.dim(isl.dim_type.param) == 0 else None
         if column is None:
             yield times, distance
             return
@@ -225,10 +227,10 @@ class DistanceTally:
         for value in range(first, last + 1):
             part = times.fix_val(SET, place, isl.Val(value))
             if not part.is_empty():
-                yield from self._affine_parts(part, distance.substitute({column: Poly.constant(value)}))
+                yield from self._split_into_affine_parts(part, distance.substitute({column: Poly.constant(value)}))
 
 
-def _without_fixed(value: Poly, times: isl.Set) -> Poly:
+def _substitute_fixed_columns(value: Poly, times: isl.Set) -> Poly:
     """Substitute the time columns that equalities of `times` determine from sizes."""
     equalities = [
         affine_to_polynomial(constraint.get_aff())
@@ -236,10 +238,10 @@ def _without_fixed(value: Poly, times: isl.Set) -> Poly:
         if constraint.is_equality()
     ]
     for equality in equalities:
-        for name in set(_column_names(equality)) & set(_column_names(value)):
+        for name in set(_list_columns(equality)) & set(_list_columns(value)):
             factor = equality.coefficients(Symbol(name)).get(1, ZERO)
             rest = equality - factor * Poly.symbol(name)
-            if not _column_names(rest) and abs(factor.constant_term) == 1:
+            if not _list_columns(rest) and abs(factor.constant_term) == 1:
                 value = value.substitute({name: rest * -factor})
     return value
 
@@ -248,11 +250,11 @@ def _add_count(table: dict[Key, isl.PwQPolynomial], key: Key, count: isl.PwQPoly
     table[key] = table[key].add(count) if key in table else count
 
 
-def _scaled_count(count: isl.PwQPolynomial, factor: int) -> isl.PwQPolynomial:
+def _scale_count(count: isl.PwQPolynomial, factor: int) -> isl.PwQPolynomial:
     return count.scale_val(isl.Val(factor))
 
 
-def _column_names(value: Poly) -> list[str]:
+def _list_columns(value: Poly) -> list[str]:
     return sorted(name for name in value.names if name.startswith("x"))
 
 
@@ -262,16 +264,16 @@ def _split_columns(value: Poly) -> tuple[Poly, Poly]:
         {
             monomial: coefficient
             for monomial, coefficient in value.terms.items()
-            if not _column_names(Poly({monomial: coefficient}))
+            if not _list_columns(Poly({monomial: coefficient}))
         }
     )
     return fixed, value - fixed
 
 
-def _column_to_enumerate(value: Poly) -> str | None:
+def _choose_column_to_enumerate(value: Poly) -> str | None:
     """Find the time column in the most nonlinear products; None if the value is affine."""
     products = [Poly({monomial: number}) for monomial, number in value.terms.items() if sum(p for _, p in monomial) > 1]
-    columns = [name for term in products for name in _column_names(term)]
+    columns = [name for term in products for name in _list_columns(term)]
     return max(sorted(set(columns)), key=columns.count, default=None)
 
 
@@ -284,25 +286,25 @@ def _count_at_least(times: isl.Set, distance: Poly) -> tuple[int, isl.PwQPolynom
     sizes = parameter_names(space)
     columns = [f"x{place}" for place in range(space.dim(SET))]
     names = {name: name for name in (*sizes, *columns)}
-    text, scale = scaled_text(distance, names)
+    text, scale = make_scaled_text(distance, names)
     axes = ", ".join(columns)
     far_times = isl.Set(f"[{', '.join([*sizes, THRESHOLD])}] -> {{ [{axes}] : {text} >= {THRESHOLD} }}")
     return scale, times.align_params(far_times.get_space()).intersect(far_times).card()
 
 
-def count_by_distance(asked: Problem) -> LruCounts:
+def count_by_distance(asked: CountProblem) -> LruCounts:
     """Count accesses by stack distance, in terms of sizes and loop variables."""
     context = isl.Set(asked.context)
     tally = DistanceTally(context)
-    tally.add(reuse_distances(asked.references, context))
+    tally.add(derive_reuse_distances(asked.references, context))
     sizes = {f"p{place}": Poly.symbol(name) for place, name in enumerate(asked.sizes)}
 
-    def nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[Piece]:
+    def nonzero_pieces(count: isl.PwQPolynomial) -> Iterator[CountPiece]:
         """Simplify a count under the context of sizes, and yield its nonzero pieces."""
         for domain, value in count.coalesce().gist(context).get_pieces():
             amount, parts = to_polynomial(value).substitute(sizes), domain.compute_divs().get_basic_sets()
             if amount:
-                yield Piece(tuple(tuple(_iterate_conditions(part, sizes)) for part in parts), amount)
+                yield CountPiece(tuple(tuple(_iterate_conditions(part, sizes)) for part in parts), amount)
 
     def distance_rows(found: Iterable[tuple[Poly, Mapping[str, Poly], isl.PwQPolynomial]]) -> tuple[DistanceCount, ...]:
         return tuple(
@@ -327,7 +329,7 @@ def count_by_distance(asked: Problem) -> LruCounts:
     )
 
 
-def _isl_answer(asked: Problem, memory: int) -> LruCounts | str | None:
+def _count_within_memory(asked: CountProblem, memory: int) -> LruCounts | str | None:
     """Run the count and return it, or the reason of a failure; None if isl is built without barvinok."""
     if not hasattr(isl.Set, "card"):
         return None
@@ -352,4 +354,4 @@ def _limit_memory(memory: int) -> None:
 
 
 if __name__ == "__main__":
-    pickle.dump(_isl_answer(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)
+    pickle.dump(_count_within_memory(*pickle.load(sys.stdin.buffer)), sys.stdout.buffer)

@@ -51,7 +51,7 @@ class Condition:
 
 
 @record
-class Piece:
+class CountPiece:
     """A value that applies if all conditions of one of the `cases` hold."""
 
     cases: tuple[tuple[Condition, ...], ...]
@@ -61,11 +61,11 @@ class Piece:
         return any(all(condition.holds(point) for condition in case) for case in self.cases)
 
 
-Piecewise = tuple[Piece, ...]
+PiecewiseCount = tuple[CountPiece, ...]
 """The value is 0 where no piece holds."""
 
 
-def value_at(pieces: Piecewise, point: Mapping[str, int]) -> int:
+def evaluate_piecewise(pieces: PiecewiseCount, point: Mapping[str, int]) -> int:
     """Evaluate a piecewise integer at a point."""
     for piece in pieces:
         if piece.holds(point):
@@ -80,7 +80,7 @@ class DistanceCount:
     """The number of accesses at one stack distance."""
 
     distance: Poly
-    count: Piecewise
+    count: PiecewiseCount
 
 
 @record
@@ -89,7 +89,7 @@ class DistanceRange:
 
     least: Poly
     scale: int
-    count: Piecewise
+    count: PiecewiseCount
 
 
 @record
@@ -103,8 +103,8 @@ class LruCounts:
 
     line: int
     sizes: tuple[str, ...]
-    accesses: Piecewise
-    first: Piecewise
+    accesses: PiecewiseCount
+    first: PiecewiseCount
     settled: tuple[DistanceCount, ...]
     ranged: tuple[DistanceRange, ...]
     open: tuple[DistanceCount, ...]
@@ -112,16 +112,16 @@ class LruCounts:
     def at(self, point: Mapping[str, int]) -> MissCurve:
         """Evaluate the counts at sizes, as a miss curve."""
         return MissCurve(
-            value_at(self.accesses, point),
-            value_at(self.first, point),
-            tuple((evaluate(row.distance, point), value_at(row.count, point)) for row in self.settled),
+            evaluate_piecewise(self.accesses, point),
+            evaluate_piecewise(self.first, point),
+            tuple((evaluate(row.distance, point), evaluate_piecewise(row.count, point)) for row in self.settled),
             tuple((evaluate(row.least, point), row) for row in self.ranged),
-            any(value_at(row.count, point) for row in self.open),
+            any(evaluate_piecewise(row.count, point) for row in self.open),
             point,
         )
 
 
-STEPS_PER_SCALE = 24
+SCALE_DOUBLINGS = 24
 """How often cache sizes double on the scale that is tried, in four steps each; also the number of distances tried."""
 
 
@@ -134,7 +134,7 @@ class LruLowerBound:
     misses: int
 
 
-def optimal_miss_bound(misses: int, lines: int, capacity: int) -> int:
+def bound_optimal_misses(misses: int, lines: int, capacity: int) -> int:
     """Bound the misses of optimal replacement with `capacity` lines from below, given the LRU misses with `lines`."""
     if not misses:
         return 0
@@ -163,7 +163,7 @@ class MissCurve:
 
     def _count_misses(self, lines: int) -> int:
         beyond = sum(
-            value_at(row.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * row.scale)})
+            evaluate_piecewise(row.count, {**self.point, THRESHOLD: ceil((lines + 1 - least) * row.scale)})
             for least, row in self.ranged
         )
         return self.first + sum(count for distance, count in self.settled if distance > lines) + beyond
@@ -172,19 +172,19 @@ class MissCurve:
         """Return the best lower bound on io with `capacity` lines; None if distances are unknown."""
         if self.open:
             return None
-        fetched = ((lines, self._count_misses(lines)) for lines in self._candidate_sizes(capacity))
+        fetched = ((lines, self._count_misses(lines)) for lines in self._choose_cache_sizes(capacity))
         bounds = (
-            LruLowerBound(optimal_miss_bound(misses, lines, capacity), lines, misses) for lines, misses in fetched
+            LruLowerBound(bound_optimal_misses(misses, lines, capacity), lines, misses) for lines, misses in fetched
         )
         return max(bounds, key=lambda candidate: candidate.bound)
 
-    def _candidate_sizes(self, capacity: int) -> list[int]:
+    def _choose_cache_sizes(self, capacity: int) -> list[int]:
         """Choose cache sizes, from `capacity` to all lines of the run: on a scale, and just below frequent distances.
 
         From a size of all lines on, LRU has only first misses.
         """
         largest = max(capacity, self.first)
-        edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:STEPS_PER_SCALE]]
+        edges = [int(distance) - 1 for distance, _ in sorted(self.settled, key=lambda row: -row[1])[:SCALE_DOUBLINGS]]
         unit = max(1, capacity // 8)
-        scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * STEPS_PER_SCALE)]
+        scale = [capacity + (unit << step // 4) * (step % 4 + 4) // 4 for step in range(4 * SCALE_DOUBLINGS)]
         return sorted({capacity, largest, *(size for size in (*edges, *scale) if capacity <= size <= largest)})

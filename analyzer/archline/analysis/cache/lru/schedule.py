@@ -30,8 +30,8 @@ from archline.ir.tree import (
     contiguous_dimension,
 )
 from archline.language import syntax as s
-from archline.language.call_graph import is_recursive
-from archline.language.checking.scopes import machine_symbols
+from archline.language.call_graph import has_recursion
+from archline.language.checking.scopes import list_machine_symbols
 from archline.language.model import Module
 from archline.records import record
 
@@ -71,7 +71,7 @@ class TimedReference:
 
 
 @record
-class Problem:
+class CountProblem:
     """The input of a count: references in text order, with lines of `line` words; `context` constrains the sizes.
 
     `sizes` stay symbols; isl calls them p0, p1 and so on.
@@ -94,7 +94,7 @@ class NotAffineError(Exception):
         super().__init__(f"{to_text(value)} is not affine")
 
 
-def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
+def make_scaled_text(value: Poly, names: Names) -> tuple[str, int]:
     """Return isl text of a multiple of a value with integer coefficients, and the factor.
 
     Raises NotAffineError.
@@ -107,26 +107,26 @@ def scaled_text(value: Poly, names: Names) -> tuple[str, int]:
             case ():
                 parts.append(str(factor))
             case ((atom, 1),):
-                parts.append(f"{factor}*{_atom_text(atom, names)}")
+                parts.append(f"{factor}*{_make_atom_text(atom, names)}")
             case _:
                 raise NotAffineError(value)
     return "(" + (" + ".join(parts) or "0") + ")", scale
 
 
-def floor_text(value: Poly, by: int, names: Names) -> str:
+def make_floor_text(value: Poly, by: int, names: Names) -> str:
     """Return isl text of floor(value / by). Raises NotAffineError."""
-    text, scale = scaled_text(value, names)
+    text, scale = make_scaled_text(value, names)
     return text if scale * by == 1 else f"floor({text}/{scale * by})"
 
 
-def _atom_text(atom: Atom, names: Names) -> str:
+def _make_atom_text(atom: Atom, names: Names) -> str:
     match atom:
         case Symbol(name=name) if name in names:
             return names[name]
         case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and modulus.constant_term.q == 1:
-            return floor_text(argument, int(modulus.constant_term.p), names)
+            return make_floor_text(argument, int(modulus.constant_term.p), names)
         case a.PositivePart(argument=argument):
-            text, scale = scaled_text(argument, names)
+            text, scale = make_scaled_text(argument, names)
             if scale == 1:
                 return f"max(0, {text})"
         case _:
@@ -139,32 +139,34 @@ Time = tuple[int | str, ...]
 STACK = "stack"
 
 
-def build_problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> Problem:
+def build_count_problem(module: Module, algorithm: s.Algorithm, point: Mapping[str, int]) -> CountProblem:
     """Describe the accesses of one call with lines of point["L"] words; sizes that `point` lacks stay symbols.
 
     Raises UntracedError if the algorithm is recursive, or accesses depend on data or are not affine.
     """
-    if is_recursive(module, algorithm):
+    if has_recursion(module, algorithm):
         raise UntracedError("exact counts are made for loops only, and this algorithm is recursive", algorithm.span)
     scope, nodes = Lowering(module).trace(algorithm)
-    result = list(_timed_accesses(nodes, (), ()))
-    separate = _has_separate_stacks([access.array for access, _, _ in result])
-    return _ProblemBuilder(scope, point, separate, _line_counters(result, point["L"])).problem(algorithm, result)
+    result = list(_iterate_timed_accesses(nodes, (), ()))
+    separate = _has_disjoint_local_arrays([access.array for access, _, _ in result])
+    return _ProblemBuilder(scope, point, separate, _find_variables_along_lines(result, point["L"])).problem(
+        algorithm, result
+    )
 
 
-def _timed_accesses(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
+def _iterate_timed_accesses(nodes: Sequence[Node], time: Time, chain: Chain) -> Iterator[tuple[Access, Chain, Time]]:
     """Yield each access with the loops around it and its time."""
     for place, node in enumerate(nodes):
         match node:
             case Access():
                 yield node, chain, (*time, place)
             case Loop(variable=variable, body=body):
-                yield from _timed_accesses(body, (*time, place, variable), (*chain, node))
+                yield from _iterate_timed_accesses(body, (*time, place, variable), (*chain, node))
             case RecursiveCall() | Choice():
                 pass
 
 
-def _mentioned_names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
+def _collect_mentioned_names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
     names: set[str] = set()
     for access, chain, _ in found:
         ends = (end for loop in chain for end in (loop.lo, loop.hi))
@@ -174,7 +176,7 @@ def _mentioned_names(found: Sequence[tuple[Access, Chain, Time]]) -> set[str]:
     return names
 
 
-def _line_counters(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
+def _find_variables_along_lines(found: Sequence[tuple[Access, Chain, Time]], line: int) -> frozenset[str]:
     names: set[str] = set()
     for access, chain, _ in found if line > 1 else ():
         along = access.place[contiguous_dimension(access.array)]
@@ -183,7 +185,7 @@ def _line_counters(found: Sequence[tuple[Access, Chain, Time]], line: int) -> fr
     return frozenset(names)
 
 
-def _has_separate_stacks(arrays: Sequence[Array]) -> bool:
+def _has_disjoint_local_arrays(arrays: Sequence[Array]) -> bool:
     """Test whether no two local arrays share lines of the stack, and none moves between iterations."""
     local = [array for array in dict.fromkeys(arrays) if array.local]
     disjoint = all(first in second.beneath or second in first.beneath for first, second in combinations(local, 2))
@@ -198,15 +200,19 @@ class _ProblemBuilder:
     cut: frozenset[str]
     _arrays: dict[Array, str] = field(default_factory=dict)
 
-    def problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> Problem:
+    def problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> CountProblem:
         signature = self.scope.module.signatures[algorithm]
-        machine = [name for name in machine_symbols(signature) if name != "L" and name in _mentioned_names(accesses)]
+        machine = [
+            name
+            for name in list_machine_symbols(signature)
+            if name != "L" and name in _collect_mentioned_names(accesses)
+        ]
         sizes = tuple(name for name in (*signature.size_names, *signature.indices, *machine) if name not in self.point)
         symbols = {name: f"p{place}" for place, name in enumerate(sizes)}
         columns = _align_columns([time for _, _, time in accesses], self.cut)
         timed = zip(accesses, columns, strict=True)
         references = tuple(self._build_reference(access, chain, time, symbols) for (access, chain, _), time in timed)
-        return Problem(self.point["L"], sizes, self._size_constraints(algorithm, symbols), references)
+        return CountProblem(self.point["L"], sizes, self._make_size_constraints(algorithm, symbols), references)
 
     def _build_reference(
         self, access: Access, chain: Chain, time: tuple[TimeColumn, ...], symbols: Names
@@ -215,11 +221,11 @@ class _ProblemBuilder:
             reason = "whether this is accessed depends on more than sizes and loop variables"
             raise UntracedError(reason, access.span)
         counters = {loop.variable: f"v{place}" for place, loop in enumerate(chain)}
-        names = {**symbols, **{name: self._counter_text(name, symbol) for name, symbol in counters.items()}}
+        names = {**symbols, **{name: self._make_variable_text(name, symbol) for name, symbol in counters.items()}}
         try:
-            key, lines = self._line_subscripts(access, names)
-            needs = [need for loop in chain for need in self._range_constraints(loop, names)]
-            needs += [self._at_least_zero(condition, names) for condition in access.when]
+            key, lines = self._make_line_subscripts(access, names)
+            needs = [need for loop in chain for need in self._iterate_range_constraints(loop, names)]
+            needs += [self._make_constraint(condition, names) for condition in access.when]
         except NotAffineError as problem:
             raise UntracedError(f"{problem} in sizes and loop variables", access.span) from None
         needs += [f"0 <= {counters[name]}r < {self.point['L']}" for name in counters if name in self.cut]
@@ -229,23 +235,23 @@ class _ProblemBuilder:
         text = f"[{', '.join(symbols.values())}] -> {{ [{columns}] -> {key}[{line}] : {' and '.join(needs)} }}"
         return TimedReference(key, access.times, text, time)
 
-    def _counter_text(self, name: str, symbol: str) -> str:
+    def _make_variable_text(self, name: str, symbol: str) -> str:
         return f"({self.point['L']}*{symbol}q + {symbol}r)" if name in self.cut else symbol
 
-    def _value_at_point(self, value: Poly) -> Poly:
+    def _substitute_point(self, value: Poly) -> Poly:
         constants = {name: Poly.constant(number) for name, number in self.point.items()}
         return self.scope.facts.restore(value).substitute(constants)
 
-    def _at_least_zero(self, value: Poly, names: Names) -> str:
-        return f"{scaled_text(self._value_at_point(value), names)[0]} >= 0"
+    def _make_constraint(self, value: Poly, names: Names) -> str:
+        return f"{make_scaled_text(self._substitute_point(value), names)[0]} >= 0"
 
-    def _range_constraints(self, loop: Loop, names: Names) -> Iterator[str]:
+    def _iterate_range_constraints(self, loop: Loop, names: Names) -> Iterator[str]:
         counter = Poly.symbol(loop.variable)
-        yield self._at_least_zero(counter - self._value_at_point(loop.lo), names)
-        yield self._at_least_zero(self._value_at_point(loop.hi) - counter - 1, names)
+        yield self._make_constraint(counter - self._substitute_point(loop.lo), names)
+        yield self._make_constraint(self._substitute_point(loop.hi) - counter - 1, names)
 
     # Lines
-    def _line_subscripts(self, access: Access, names: Names) -> tuple[str, list[str]]:
+    def _make_line_subscripts(self, access: Access, names: Names) -> tuple[str, list[str]]:
         """Return the array and the subscripts of a line: the subscripts of the row, and the contiguous one // L."""
         array = access.array
         if array.layout == "zmorton":
@@ -256,12 +262,12 @@ class _ProblemBuilder:
         along = contiguous_dimension(array)
         rows = [subscript for dimension, subscript in enumerate(place) if dimension != along]
         if array.local and not self.separate:
-            return STACK, [self._on_stack(access, rows, place[along], names)]
+            return STACK, [self._make_stack_line(access, rows, place[along], names)]
         key = self._arrays.setdefault(array, f"a{len(self._arrays)}")
-        texts = [floor_text(self._value_at_point(row), 1, names) for row in rows]
-        return key, [*texts, floor_text(self._value_at_point(place[along]), self.point["L"], names)]
+        texts = [make_floor_text(self._substitute_point(row), 1, names) for row in rows]
+        return key, [*texts, make_floor_text(self._substitute_point(place[along]), self.point["L"], names)]
 
-    def _on_stack(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
+    def _make_stack_line(self, access: Access, rows: list[Poly], last: Poly, names: Names) -> str:
         """Return the number of a line on the stack, where local arrays lie above earlier ones. Raises UntracedError."""
         array = access.array
         for member in (array, *array.beneath):
@@ -272,20 +278,20 @@ class _ProblemBuilder:
         extents = [extent for dimension, extent in enumerate(array.extents) if dimension != along]
         for subscript, extent in zip(reversed(rows), reversed(extents), strict=True):
             row, length = row + subscript * length, length * extent
-        words = a.ceil_div(self._value_at_point(array.extents[along]), line)
-        start = self._value_at_point(array.below) + self._value_at_point(row) * words
-        return floor_text(start + a.floor_div(self._value_at_point(last), line), 1, names)
+        words = a.ceil_div(self._substitute_point(array.extents[along]), line)
+        start = self._substitute_point(array.below) + self._substitute_point(row) * words
+        return make_floor_text(start + a.floor_div(self._substitute_point(last), line), 1, names)
 
-    def _size_constraints(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
+    def _make_size_constraints(self, algorithm: s.Algorithm, symbols: Mapping[str, str]) -> str:
         """Return the constraints on sizes that isl can express."""
         signature = self.scope.module.signatures[algorithm]
         bounded = {name: symbol for name, symbol in symbols.items() if name not in signature.indices}
         constraints = [f"{symbol} >= {signature.at_least.get(name, 1)}" for name, symbol in bounded.items()]
         for fact in algorithm.where:
-            constraints += self._fact_constraints(fact, symbols)
+            constraints += self._iterate_fact_constraints(fact, symbols)
         return f"[{', '.join(symbols.values())}] -> {{ : {' and '.join(constraints)} }}"
 
-    def _fact_constraints(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
+    def _iterate_fact_constraints(self, fact: s.Fact, symbols: Names) -> Iterator[str]:
         """Yield a fact as isl constraints, if it is affine or a divisibility by a number."""
         match fact:
             case s.Divides(divisor=s.Integer(value=number), value=s.Name(id=name)) if name in symbols:
@@ -293,7 +299,7 @@ class _ProblemBuilder:
             case s.Binary():
                 for amount in equivalent_constraints(fact, self.scope) or ():
                     try:
-                        yield self._at_least_zero(amount, symbols)
+                        yield self._make_constraint(amount, symbols)
                     except NotAffineError:
                         continue
             case _:

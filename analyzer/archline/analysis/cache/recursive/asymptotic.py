@@ -26,23 +26,23 @@ from archline.algebra.printing import to_tree
 from archline.algebra.relax import remove_rounding, upper_bound_unrounded
 from archline.analysis.cache.recursive.evaluate import AnalysedBody as Body
 from archline.analysis.cache.recursive.evaluate import (
+    BodyPart,
     BranchPart,
     CallPart,
     LoopPart,
-    Part,
     RecursiveMissBounds,
     StraightLinePart,
-    all_parts,
+    iterate_all_parts,
 )
 from archline.analysis.cost import FEW_LINES
 from archline.expr import build as b
 from archline.expr.intervals import EvaluationError
-from archline.expr.tree import names, structural_key, substitute_names
+from archline.expr.tree import make_structural_key, names, substitute_names
 from archline.growth.growths import Growth
 from archline.growth.is_big_o import Proved, is_O
-from archline.ir.conditions import equivalent_constraints, negate_condition, with_all_facts, with_fact
+from archline.ir.conditions import add_fact, add_facts, equivalent_constraints, negate_condition
 from archline.ir.layout import LINE, WORDS
-from archline.ir.recursive import recursive_calls
+from archline.ir.recursive import find_recursive_calls
 from archline.ir.tree import Array, ChoiceBranch, RecursiveCall, contiguous_dimension
 from archline.language import syntax as s
 from archline.records import record
@@ -53,7 +53,7 @@ SAMPLE_SIZE, SAMPLE_LENGTH = 2**20, 2**6
 """The size and the line length at which bounds are compared."""
 MAX_CONSTANT = Poly.constant(1024)
 """Sizes up to this one count as constants."""
-NAME = "io"
+RECURRENCE_NAME = "io"
 """The name of the function that the recurrence defines."""
 ROOT_CALLS = 2
 """The number of calls, of two sizes whose product is n, that a recursion by square roots makes."""
@@ -64,15 +64,15 @@ class UnsolvedRecursionError(Exception):
     """The growth of a recursion cannot be derived; the message gives the reason."""
 
 
-def io_growth_of_recursion(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
+def derive_io_growth(recursions: RecursiveMissBounds, facts: Sequence[s.Fact]) -> tuple[Growth, ...]:
     """Derive upper growth of io under facts about sizes, Z and L. Raises UnsolvedRecursionError."""
-    return _RecursionGrowths(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(
+    return _GrowthTable(recursions, tuple(fact for fact in facts if isinstance(fact, s.Binary))).of(
         recursions.algorithm
     )
 
 
 @dataclass(eq=False)
-class _RecursionGrowths:
+class _GrowthTable:
     recursions: RecursiveMissBounds
     facts: tuple[s.Fact, ...]
     _found: dict[s.Algorithm, tuple[Growth, ...]] = field(default_factory=dict)
@@ -92,30 +92,30 @@ class _RecursionGrowths:
         scope = body.body.scope
         # Facts about the sizes of the outermost call do not hold in calls of other algorithms.
         facts = self.facts if algorithm is self.recursions.algorithm else tuple(filter(_is_machine_fact, self.facts))
-        assumed = with_all_facts(scope.facts, facts, scope)
+        assumed = add_facts(scope.facts, facts, scope)
         if not any(assumed.nonnegative(WORDS - least) for least in (LINE * LINE, LINE.scaled(FEW_LINES))):
             raise UnsolvedRecursionError("its growth is derived only for tall caches (Z >= L^2); add that fact")
-        others = {call.target for call in recursive_calls(body.body.nodes)} - {algorithm}
+        others = {call.target for call in find_recursive_calls(body.body.nodes)} - {algorithm}
         if any(self.recursions.body_of(callee).made for callee in others):
             raise UnsolvedRecursionError("algorithms that it calls have local arrays")
         writer = _RecurrenceBuilder(algorithm, body, assumed.with_nonnegative(WORDS - LINE.scaled(FEW_LINES)), self.of)
-        if not any(call.target is algorithm for call in recursive_calls(body.body.nodes)):
-            regimes = tuple(writer.non_recursive_growth(self.recursions))
+        if not any(call.target is algorithm for call in find_recursive_calls(body.body.nodes)):
+            regimes = tuple(writer.iterate_non_recursive_growth(self.recursions))
             # If calls fetch at most the lines of the arrays, one growth holds whether or not these fit.
-            below = _is_below(_upper_growth(regimes[-1]), _upper_growth(regimes[0]), facts)
+            below = _is_proved_big_o(_upper_growth(regimes[-1]), _upper_growth(regimes[0]), facts)
             return (Growth(None, regimes[-1].upper),) if below else regimes
-        growth = writer.square_root_growth(tuple(filter(_is_machine_fact, facts)))
+        growth = writer.derive_square_root_growth(tuple(filter(_is_machine_fact, facts)))
         if growth is not None:
             return (Growth(None, growth),)
         cases = tuple(writer.cases())
-        writer.require_known(cases)
-        answer = solve(RealRecurrence((RealDefinition(NAME, writer.sizes, cases),), facts))
+        writer.require_fixed_sizes(cases)
+        answer = solve(RealRecurrence((RealDefinition(RECURRENCE_NAME, writer.sizes, cases),), facts))
         if not isinstance(answer, SolvedGrowth):
             raise UnsolvedRecursionError(answer.reason)
         return answer.growths
 
 
-def _single_growth(growths: Sequence[Growth]) -> s.Expr:
+def _require_single_growth(growths: Sequence[Growth]) -> s.Expr:
     """Return the only growth of a call. Raises UnsolvedRecursionError if there are several regimes."""
     if len(growths) > 1:
         raise UnsolvedRecursionError("the growth of a call differs between regimes")
@@ -149,45 +149,50 @@ class _RecurrenceBuilder:
         return result
 
     # Recursion by square roots.
-    def square_root_growth(self, known: Sequence[s.Fact]) -> s.Expr | None:
+    def derive_square_root_growth(self, known: Sequence[s.Fact]) -> s.Expr | None:
         """Return the growth of a recursion by square roots under facts about the cache; None for other recursions."""
         *before, last = self.body.parts
         if len(self.sizes) > 1 or not isinstance(last, BranchPart):
             return None
-        branches = [parts for _, parts in last.branches if any(map(_calls_itself, parts))]
+        branches = [parts for _, parts in last.branches if any(map(_contains_call, parts))]
         if len(branches) != 1:
             return None
         self._require_small_leaves(last)
         body, parts = self.body.body, (*before, *branches[0])
         calls, call_count = (
             list(self._recursive_calls(parts)),
-            sum(call.target is self.algorithm for call in recursive_calls(body.nodes)),
+            sum(call.target is self.algorithm for call in find_recursive_calls(body.nodes)),
         )
-        if any(isinstance(part, BranchPart) for part in all_parts(parts)) or not len(calls) == call_count == ROOT_CALLS:
+        if (
+            any(isinstance(part, BranchPart) for part in iterate_all_parts(parts))
+            or not len(calls) == call_count == ROOT_CALLS
+        ):
             return None
-        if not all(self._is_root(*call) for call in calls):
+        if not all(self._is_square_root_call(*call) for call in calls):
             return None
         n, line = b.name(self.sizes[0]), b.name("L")
         lines, with_large_n = b.binary("/", n, line), (*known, b.binary(">=", n, b.name("Z")))
-        argument, held = (self._leading_part(self._smooth_lines(arrays)) for arrays in (body.given, body.made))
+        argument, held = (
+            self._simplify_growth(self._sum_unrounded_lines(arrays)) for arrays in (body.given, body.made)
+        )
         if not all(
-            _is_below(cost, lines, with_large_n)
+            _is_proved_big_o(cost, lines, with_large_n)
             for cost in (*self._misses_outside_calls(parts, b.ONE), to_tree(held + ONE))
         ):
             return None
-        if not _is_below(to_tree(argument), b.binary("+", b.ONE, lines), known):
+        if not _is_proved_big_o(to_tree(argument), b.binary("+", b.ONE, lines), known):
             return None
         levels = b.divide_products([n, b.call("log2", n)], [b.product([line, b.call("log2", b.name("Z"))])])
-        return b.binary("+", to_tree(self._combine_roots(argument + held)), levels)
+        return b.binary("+", to_tree(self._normalise_roots(argument + held)), levels)
 
-    def _combine_roots(self, lines: Poly) -> Poly:
+    def _normalise_roots(self, lines: Poly) -> Poly:
         """Drop coefficients, and replace n/sqrt(n) by sqrt(n)."""
         n = Poly.symbol(self.sizes[0])
         ((inverse, _),) = (n * a.sqrt(n) ** -1).terms.items()
         terms = (a.sqrt(n) if term == inverse else Poly({term: ONE.constant_term}) for term in lines.terms)
         return Poly({term: ONE.constant_term for form in terms for term in form.terms})
 
-    def _recursive_calls(self, parts: Iterable[Part]) -> Iterator[tuple[Poly, RecursiveCall]]:
+    def _recursive_calls(self, parts: Iterable[BodyPart]) -> Iterator[tuple[Poly, RecursiveCall]]:
         """Yield each call of the algorithm itself, with the number of times that it is made."""
         for part in parts:
             match part:
@@ -199,19 +204,19 @@ class _RecurrenceBuilder:
                 case _:
                     pass
 
-    def _is_root(self, times: Poly, call: RecursiveCall) -> bool:
+    def _is_square_root_call(self, times: Poly, call: RecursiveCall) -> bool:
         """Test that a call has a size of about sqrt(n), all its sizes sum to n, and local arrays share one address."""
         restore, n = self.facts.restore, Poly.symbol(self.sizes[0])
         size, times = restore(call.sizes[self.sizes[0]]), restore(times)
         root = remove_rounding(size) in (a.sqrt(n), n * a.sqrt(n) ** -1)
         return root and call.base is not None and restore(times * size) == n
 
-    def _misses_outside_calls(self, parts: Iterable[Part], times: s.Expr) -> Iterator[s.Expr]:
+    def _misses_outside_calls(self, parts: Iterable[BodyPart], times: s.Expr) -> Iterator[s.Expr]:
         """Yield the cache misses of parts other than calls of the algorithm itself, multiplied by `times`."""
         for part in parts:
             match part:
                 case StraightLinePart():
-                    yield b.binary("*", times, to_tree(self._part_misses(part)))
+                    yield b.binary("*", times, to_tree(self._bound_part_misses(part)))
                 case CallPart(call=call) if call.target is not self.algorithm:
                     yield b.binary("*", times, self._callee_growth(part))
                 case LoopPart(loop=loop, parts=inner):
@@ -222,12 +227,12 @@ class _RecurrenceBuilder:
                     pass
 
     # Recursion by shares.
-    def non_recursive_growth(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
+    def iterate_non_recursive_growth(self, recursions: RecursiveMissBounds) -> Iterator[Growth]:
         """Yield the growth of an algorithm that does not call itself, for arrays that fit and for others."""
         body = self.body.body
-        lines = self._smooth_lines((*body.given, *body.made))
+        lines = self._sum_unrounded_lines((*body.given, *body.made))
         words = to_tree(self.facts.restore(lines * LINE))
-        bound = self._leading_part(
+        bound = self._simplify_growth(
             self._sum_misses(part for part in self.body.parts if not isinstance(part, CallPart)) + ONE
         )
         callees = []
@@ -240,9 +245,9 @@ class _RecurrenceBuilder:
                 case StraightLinePart() | LoopPart() | BranchPart():
                     pass
         if not body.made:
-            yield Growth(None, to_tree(self._leading_part(lines)), where=(b.binary(">=", b.name("Z"), words),))
+            yield Growth(None, to_tree(self._simplify_growth(lines)), where=(b.binary(">=", b.name("Z"), words),))
         where = () if body.made else (b.binary("<=", b.name("Z"), words),)
-        yield Growth(None, _sum_distinct([to_tree(self._leading_part(bound)), *callees]), where=where)
+        yield Growth(None, _sum_distinct([to_tree(self._simplify_growth(bound)), *callees]), where=where)
 
     def _indexed_call_misses(self, call: RecursiveCall, target: Body) -> Poly:
         """Bound the misses of a call of a recursion by indices."""
@@ -252,7 +257,7 @@ class _RecurrenceBuilder:
         indices = sorted({name for form in forms for name in form.names} & set(self._indices))
         if indices:
             raise UnsolvedRecursionError(f"the index `{indices[0]}` may be negative")
-        return sum_polynomials(map(self._leading_part, forms))
+        return sum_polynomials(map(self._simplify_growth, forms))
 
     @property
     def _indices(self) -> tuple[str, ...]:
@@ -260,18 +265,18 @@ class _RecurrenceBuilder:
 
     def cases(self) -> Iterator[EquationCase]:
         """Yield the case of arrays that fit, then one case for each branch with recursive calls."""
-        lines = self._leading_part(self._smooth_lines((*self.body.body.given, *self.body.body.made)))
+        lines = self._simplify_growth(self._sum_unrounded_lines((*self.body.body.given, *self.body.body.made)))
         words = Poly({term: factor for term, factor in (lines * LINE).terms.items() if _has_size_factor(term)})
         yield EquationCase(to_tree(lines), b.binary("<=", to_tree(words), b.name("Z")))
         *before, last = self.body.parts
         shared = self._sum_misses(before)
         if not isinstance(last, BranchPart):
             raise UnsolvedRecursionError("its recursive calls are not guarded by a condition on sizes")
-        branches = [(branch, parts) for branch, parts in last.branches if any(map(_calls_itself, parts))]
+        branches = [(branch, parts) for branch, parts in last.branches if any(map(_contains_call, parts))]
         self._require_small_leaves(last)
         for place, (branch, parts) in enumerate(branches):
             condition = None if place == len(branches) - 1 else self._branch_condition(branch)
-            yield EquationCase(self._branch_cost(parts, shared), condition)
+            yield EquationCase(self._make_branch_cost(parts, shared), condition)
 
     def _require_small_leaves(self, chosen: BranchPart) -> None:
         """Require that branches without recursive calls have constant sizes, as the recurrence leaves them out.
@@ -283,32 +288,32 @@ class _RecurrenceBuilder:
         for branch, parts in chosen.branches:
             in_branch = facts
             if branch.condition is not None:
-                in_branch = with_fact(facts, branch.condition, scope)
+                in_branch = add_fact(facts, branch.condition, scope)
                 for need in equivalent_constraints(branch.condition, scope) or ():
                     # max(n, m) <= 16 -> n <= 16 and m <= 16
                     in_branch = reduce(Facts.with_nonnegative, a.split_extremum(need, False), in_branch)
-            if not any(map(_calls_itself, parts)):
-                sizes = sorted(_size_names(parts) & scope.values.keys())
+            if not any(map(_contains_call, parts)):
+                sizes = sorted(_collect_names(parts) & scope.values.keys())
                 large = [name for name in sizes if not in_branch.nonnegative(MAX_CONSTANT - scope.values[name])]
                 if large:
                     raise UnsolvedRecursionError(f"`{large[0]}` is not bounded in a branch without recursive calls")
             if branch.condition is not None:
-                facts = with_fact(facts, negate_condition(branch.condition), scope)
+                facts = add_fact(facts, negate_condition(branch.condition), scope)
 
-    def require_known(self, cases: tuple[EquationCase, ...]) -> None:
+    def require_fixed_sizes(self, cases: tuple[EquationCase, ...]) -> None:
         """Require that sizes other than the recurrence's parameters are the same in every call.
 
         Raises UnsolvedRecursionError.
         """
         mentioned = names(tuple(part for case in cases for part in (case.value, case.condition) if part is not None))
         mentioned -= set(self.sizes)
-        for call in recursive_calls(self.body.body.nodes):
+        for call in find_recursive_calls(self.body.body.nodes):
             sizes = call.sizes if call.target is self.algorithm else {}
             for name in sorted(mentioned & sizes.keys()):
                 if sizes[name] != self.body.body.scope.values[name]:
                     raise UnsolvedRecursionError(f"the size `{name}` varies from call to call")
 
-    def _smooth_lines(self, arrays: Iterable[Array]) -> Poly:
+    def _sum_unrounded_lines(self, arrays: Iterable[Array]) -> Poly:
         """Count the lines of arrays without rounding, w words of a row as w/L + 1."""
         total = ZERO
         for array in arrays:
@@ -322,7 +327,7 @@ class _RecurrenceBuilder:
             total = total + lines
         return total
 
-    def _leading_part(self, value: Poly) -> Poly:
+    def _simplify_growth(self, value: Poly) -> Poly:
         """Bound the growth of a value: drop rounding, negative terms and coefficients; terms without sizes become 1."""
         value = upper_bound_unrounded(self.facts.restore(value))
         terms = {monomial: ONE.constant_term for monomial, coefficient in value.terms.items() if coefficient > 0}
@@ -337,26 +342,28 @@ class _RecurrenceBuilder:
             raise UnsolvedRecursionError("the condition of its recursive calls is not a comparison of sizes")
         return condition
 
-    def _branch_cost(self, parts: Sequence[Part], shared: Poly) -> s.Expr:
+    def _make_branch_cost(self, parts: Sequence[BodyPart], shared: Poly) -> s.Expr:
         counts, rest = self._collect_calls(parts)
         terms = [
             b.binary("*", b.number(count), term.tree) if count > 1 else term.tree for term, count in counts.items()
         ]
         return b.sum_terms(
-            (False, term) for term in (*terms, to_tree(self._leading_part(self._sum_misses(rest) + shared + ONE)))
+            (False, term) for term in (*terms, to_tree(self._simplify_growth(self._sum_misses(rest) + shared + ONE)))
         )
 
-    def _collect_calls(self, parts: Iterable[Part]) -> tuple[Counter[_SyntacticTerm], list[Part]]:
+    def _collect_calls(self, parts: Iterable[BodyPart]) -> tuple[Counter[_SyntacticTerm], list[BodyPart]]:
         """Count calls by their costs, and list the other parts; of branches selected by data the maximum counts."""
         counts: Counter[_SyntacticTerm] = Counter()
-        rest: list[Part] = []
+        rest: list[BodyPart] = []
         for part in parts:
             match part:
                 case CallPart():
                     is_self = part.call.target is self.algorithm
-                    counts[_SyntacticTerm.of(self._recursive_term(part) if is_self else self._callee_growth(part))] += 1
+                    counts[
+                        _SyntacticTerm.of(self._make_recursive_term(part) if is_self else self._callee_growth(part))
+                    ] += 1
                 case LoopPart():
-                    counts[_SyntacticTerm.of(self._loop_of_calls(part))] += 1
+                    counts[_SyntacticTerm.of(self._make_loop_cost(part))] += 1
                 case BranchPart(branches=branches):
                     most: Counter[_SyntacticTerm] = Counter()
                     for branch, inner in branches:
@@ -370,18 +377,18 @@ class _RecurrenceBuilder:
                     rest.append(part)
         return counts, rest
 
-    def _loop_of_calls(self, part: LoopPart) -> s.Expr:
+    def _make_loop_cost(self, part: LoopPart) -> s.Expr:
         """Multiply the calls in a loop by its trip count. Raises UnsolvedRecursionError unless sizes are equal."""
         if any(
             part.loop.variable in value.names
-            for call in recursive_calls(part.loop.body)
+            for call in find_recursive_calls(part.loop.body)
             for value in call.sizes.values()
         ):
             raise UnsolvedRecursionError("the sizes of the calls in a loop differ between iterations")
-        return b.binary("*", to_tree(self._leading_part(part.loop.trips)), self._branch_cost(part.parts, ZERO))
+        return b.binary("*", to_tree(self._simplify_growth(part.loop.trips)), self._make_branch_cost(part.parts, ZERO))
 
-    def _recursive_term(self, part: CallPart) -> s.Expr:
-        return b.call(NAME, *(to_tree(self._call_size(part, name)) for name in self.sizes))
+    def _make_recursive_term(self, part: CallPart) -> s.Expr:
+        return b.call(RECURRENCE_NAME, *(to_tree(self._call_size(part, name)) for name in self.sizes))
 
     def _call_size(self, part: CallPart, name: str) -> Poly:
         size = self._real_size(part, name)
@@ -396,24 +403,26 @@ class _RecurrenceBuilder:
     def _callee_growth(self, part: CallPart) -> s.Expr:
         """Return the growth of another recursive algorithm at the sizes of a call."""
         sizes = {name: to_tree(self._real_size(part, name)) for name in part.call.sizes}
-        return substitute_names(_single_growth(self.orders(part.call.target)), sizes)
+        return substitute_names(_require_single_growth(self.orders(part.call.target)), sizes)
 
-    def _sum_misses(self, parts: Iterable[Part]) -> Poly:
+    def _sum_misses(self, parts: Iterable[BodyPart]) -> Poly:
         """Sum the misses of parts. Raises UnsolvedRecursionError if they have recursive calls."""
         total = ZERO
         for part in parts:
             match part:
                 case StraightLinePart():
-                    total = total + self._part_misses(part)
+                    total = total + self._bound_part_misses(part)
                 case _:
                     raise UnsolvedRecursionError("recursive calls are in loops or under further conditions")
         return total
 
-    def _part_misses(self, piece: StraightLinePart) -> Poly:
-        bounds = [self._leading_part(misses) for misses in piece.planner.smooth_misses(piece.upper.plans, self.facts)]
+    def _bound_part_misses(self, piece: StraightLinePart) -> Poly:
+        bounds = [
+            self._simplify_growth(misses) for misses in piece.planner.unrounded_misses(piece.upper.plans, self.facts)
+        ]
         if not bounds:
             raise UnsolvedRecursionError("a part without recursive calls has no bound under these facts")
-        return min(bounds, key=_value_at_large_sizes)
+        return min(bounds, key=_evaluate_at_large_sizes)
 
 
 @record
@@ -425,32 +434,32 @@ class _SyntacticTerm:
 
     @classmethod
     def of(cls, tree: s.Expr) -> _SyntacticTerm:
-        return cls(structural_key(tree), tree)
+        return cls(make_structural_key(tree), tree)
 
 
 def _sum_distinct(sums: Iterable[s.Expr]) -> s.Expr:
     """Add the terms of several sums, each distinct term once."""
-    terms = (_SyntacticTerm.of(term) for expr in sums for term in _sum_terms(expr))
+    terms = (_SyntacticTerm.of(term) for expr in sums for term in _iterate_sum_terms(expr))
     return b.sum_terms((False, term.tree) for term in dict.fromkeys(terms))
 
 
-def _is_below(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
+def _is_proved_big_o(left: s.Expr, right: s.Expr, facts: Sequence[s.Fact]) -> bool:
     return isinstance(is_O(left, right, facts), Proved)
 
 
-def _sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
+def _iterate_sum_terms(expr: s.Expr) -> Iterator[s.Expr]:
     match expr:
         case s.Binary(op="+", left=left, right=right):
-            yield from _sum_terms(left)
-            yield from _sum_terms(right)
+            yield from _iterate_sum_terms(left)
+            yield from _iterate_sum_terms(right)
         case _:
             yield expr
 
 
-def _size_names(parts: Iterable[Part]) -> set[str]:
+def _collect_names(parts: Iterable[BodyPart]) -> set[str]:
     """Collect the names in loop bounds, trip counts and call sizes of some parts."""
     result: set[str] = set()
-    for part in all_parts(parts):
+    for part in iterate_all_parts(parts):
         match part:
             case StraightLinePart(planner=planner):
                 for reference in planner.references:
@@ -465,11 +474,11 @@ def _size_names(parts: Iterable[Part]) -> set[str]:
     return result
 
 
-def _calls_itself(part: Part) -> bool:
-    return any(isinstance(inner, CallPart) for inner in all_parts((part,)))
+def _contains_call(part: BodyPart) -> bool:
+    return any(isinstance(inner, CallPart) for inner in iterate_all_parts((part,)))
 
 
-def _value_at_large_sizes(value: Poly) -> float:
+def _evaluate_at_large_sizes(value: Poly) -> float:
     """Evaluate at large sizes and a long line; infinity if the value is undefined."""
     point = {**dict.fromkeys(value.names, SAMPLE_SIZE), "L": SAMPLE_LENGTH}
     try:

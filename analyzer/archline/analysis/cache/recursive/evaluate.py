@@ -18,32 +18,32 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.references import build_references
 from archline.analysis.cache.recursive.potential import NoPotentialError, Potential, PotentialSearch
-from archline.analysis.cache.samples import sample_sizes
-from archline.analysis.cache.summaries.reach import Box, ReachedBoxes, lines_of_box, reach_of
+from archline.analysis.cache.samples import choose_sample_points
+from archline.analysis.cache.summaries.reach import ClosedBox, ReachedBoxes, count_box_lines, derive_reached_boxes
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cache.upper.evaluate import PlanUpperBound
 from archline.analysis.cost import ReachedRegion
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
-from archline.ir.layout import array_lines, box_lines
-from archline.ir.places import shape_of
+from archline.ir.layout import bound_box_lines, count_array_lines
+from archline.ir.places import read_array_type
 from archline.ir.recursive import (
-    OneLevel,
+    OneLevelLowering,
     RecursiveBody,
     contains_recursive_call,
+    find_recursive_calls,
     has_contiguous_rows,
     is_line_aligned,
     lower_recursive_body,
-    recursive_calls,
 )
-from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, RecursiveCall, iter_accesses
+from archline.ir.tree import Access, Array, Choice, ChoiceBranch, Loop, Node, RecursiveCall, iterate_accesses
 from archline.language import syntax as s
 from archline.language.model import Module
 from archline.records import memoised, record
 
-MAX_CALLS = 200_000
+MAX_FOLLOWED_CALLS = 200_000
 """The maximum number of calls of different sizes that are followed."""
-MAX_ITERATIONS = 20_000
+MAX_FOLLOWED_ITERATIONS = 20_000
 """The maximum number of iterations of a loop that are evaluated one by one."""
 MAX_FITTING_CALLS = 200
 """The maximum number of calls by indices that are followed although they fit, to count fewer lines than their boxes."""
@@ -70,10 +70,10 @@ class LoopPart:
     """A loop with recursive calls; if `alike`, its parts do not depend on the loop variable."""
 
     loop: Loop
-    parts: tuple[Part, ...]
+    parts: tuple[BodyPart, ...]
     alike: bool
 
-    def over_iterations(self, amounts: Iterable[int]) -> int:
+    def combine_iterations(self, amounts: Iterable[int]) -> int:
         """Sum the amounts of iterations, or return their maximum if data selects a single iteration."""
         return max(amounts, default=0) if self.loop.trips == ONE else sum(amounts)
 
@@ -82,21 +82,21 @@ class LoopPart:
 class BranchPart:
     """Branches, each with its parts."""
 
-    branches: tuple[tuple[ChoiceBranch, tuple[Part, ...]], ...]
+    branches: tuple[tuple[ChoiceBranch, tuple[BodyPart, ...]], ...]
 
 
-Part = StraightLinePart | CallPart | LoopPart | BranchPart
+BodyPart = StraightLinePart | CallPart | LoopPart | BranchPart
 
 
-def all_parts(parts: Iterable[Part]) -> Iterator[Part]:
+def iterate_all_parts(parts: Iterable[BodyPart]) -> Iterator[BodyPart]:
     """Yield parts and, recursively, the parts in them."""
     for part in parts:
         yield part
         match part:
             case LoopPart(parts=inner):
-                yield from all_parts(inner)
+                yield from iterate_all_parts(inner)
             case BranchPart(branches=branches):
-                yield from all_parts(part for _, inner in branches for part in inner)
+                yield from iterate_all_parts(part for _, inner in branches for part in inner)
             case StraightLinePart() | CallPart():
                 pass
 
@@ -109,19 +109,19 @@ class AnalysedBody:
     """
 
     body: RecursiveBody
-    parts: tuple[Part, ...]
+    parts: tuple[BodyPart, ...]
     given: Poly
     made: Poly
     moves: Mapping[Array, int]
 
     @cached_property
-    def boxes(self) -> dict[Array, Box]:
+    def boxes(self) -> dict[Array, ClosedBox]:
         """The boxes that accesses reach in array arguments, for recursions by indices."""
         return {} if self._reach is None else self._reach.boxes
 
     @cached_property
     def _reach(self) -> ReachedBoxes | None:
-        return reach_of(self.body)
+        return derive_reached_boxes(self.body)
 
     @cached_property
     def potential(self) -> Potential | None:
@@ -141,14 +141,14 @@ class AnalysedBody:
         if not self.boxes and all(moves == 1 for moves in self.moves.values()):
             lines = self.value(self.given, point)
             return lines, lines
-        counts = [(self._lines_at(array, point), self.moves[array]) for array in self.body.given]
+        counts = [(self._count_array_lines(array, point), self.moves[array]) for array in self.body.given]
         return sum(lines for lines, _ in counts), sum(lines * moves for lines, moves in counts)
 
-    def _lines_at(self, array: Array, point: Point) -> int:
+    def _count_array_lines(self, array: Array, point: Point) -> int:
         if array not in self.boxes:
-            return self.value(_view_lines(array, self.body.scope.facts), point)
+            return self.value(_bound_view_lines(array, self.body.scope.facts), point)
         box = [(self.value(low, point), self.value(high, point)) for low, high in self.boxes[array]]
-        return lines_of_box(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
+        return count_box_lines(array, box, [self.value(extent, point) for extent in array.extents], point["L"])
 
     def value(self, expression: Poly, point: Point) -> int:
         """Evaluate an expression of the body at a point, rounded up. Raises EvaluationError."""
@@ -193,7 +193,7 @@ class RecursiveMissBounds:
         """
         alignments: dict[s.Algorithm, tuple[frozenset[str], frozenset[str]]] = {}
         bodies: dict[s.Algorithm, RecursiveBody] = {}
-        pending = [(self.algorithm, _array_parameters(self.algorithm), frozenset[str]())]
+        pending = [(self.algorithm, _list_array_parameters(self.algorithm), frozenset[str]())]
         while pending:
             algorithm, aligned, strided = pending.pop()
             previous = alignments.get(algorithm)
@@ -202,8 +202,8 @@ class RecursiveMissBounds:
             if (aligned, strided) == previous:
                 continue
             alignments[algorithm] = aligned, strided
-            bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevel(aligned, strided))
-            for call in recursive_calls(bodies[algorithm].nodes):
+            bodies[algorithm] = lower_recursive_body(self.module, algorithm, OneLevelLowering(aligned, strided))
+            for call in find_recursive_calls(bodies[algorithm].nodes):
                 aligned_views = frozenset(name for name, view in call.views.items() if is_line_aligned(view))
                 strided_views = frozenset(name for name, view in call.views.items() if not has_contiguous_rows(view))
                 pending.append((call.target, aligned_views - strided_views, strided_views))
@@ -214,8 +214,8 @@ class RecursiveMissBounds:
             body = self._bodies[algorithm]
             facts = body.scope.facts
             parts = tuple(self._split_parts(body, body.nodes, facts))
-            given = sum((_view_lines(array, facts) for array in body.given), ZERO)
-            made = sum((array_lines(array) for array in body.made), ZERO)
+            given = sum((_bound_view_lines(array, facts) for array in body.given), ZERO)
+            made = sum((count_array_lines(array) for array in body.made), ZERO)
             constant = {parameter.name for parameter in algorithm.parameters if parameter.mode == "in"}
             moves = {array: self.moves_per_written_line if array.name not in constant else 1 for array in body.given}
             self._solved[algorithm] = AnalysedBody(body, parts, given, made, moves)
@@ -248,35 +248,35 @@ class RecursiveMissBounds:
 
     def at(self, point: Point) -> int:
         """Bound the lines moved at sizes, Z and L. Raises EvaluationError; OutOfBudgetError after the time limit."""
-        solved, evaluation = self.body_of(self.algorithm), _Evaluation(self, point["Z"], point["L"])
+        solved, evaluation = self.body_of(self.algorithm), _MissEvaluator(self, point["Z"], point["L"])
         try:
-            most = evaluation.call_misses(solved, point)
+            most = evaluation.bound_call_misses(solved, point)
             # Arrays of the outermost call are aligned to lines, even if those of other calls are not.
-            lines = {array: solved.value(array_lines(array), point) for array in solved.body.given}
-            local = evaluation.local_array_lines(solved, evaluation.machine_point(point))
+            lines = {array: solved.value(count_array_lines(array), point) for array in solved.body.given}
+            local = evaluation.count_stack_lines(solved, evaluation.machine_point(point))
         except RecursionError:
             raise EvaluationError("the calls of the recursion are nested too deeply to follow") from None
         moved = sum(count * solved.moves[array] for array, count in lines.items()) + local * self.moves_per_written_line
         return min(most, moved) if sum(lines.values()) + local <= evaluation.capacity else most
 
-    def _split_parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[Part]:
+    def _split_parts(self, body: RecursiveBody, nodes: Iterable[Node], facts: Facts) -> Iterator[BodyPart]:
         straight_line: list[Node] = []
         for node in nodes:
             if isinstance(node, Choice) or contains_recursive_call(node):
-                yield from self._straight_line_part(body, straight_line, facts)
+                yield from self._build_straight_line_part(body, straight_line, facts)
                 straight_line = []
                 yield self._build_part(body, node, facts)
             else:
                 straight_line.append(node)
-        yield from self._straight_line_part(body, straight_line, facts)
+        yield from self._build_straight_line_part(body, straight_line, facts)
 
-    def _build_part(self, body: RecursiveBody, node: Node, facts: Facts) -> Part:
+    def _build_part(self, body: RecursiveBody, node: Node, facts: Facts) -> BodyPart:
         match node:
             case RecursiveCall():
                 return CallPart(node)
             case Loop():
                 parts = tuple(self._split_parts(body, node.body, node.inside))
-                return LoopPart(node, parts, node.variable not in _mentioned_names(parts, body.scope.facts))
+                return LoopPart(node, parts, node.variable not in _collect_mentioned_names(parts, body.scope.facts))
             case Choice(branches=branches):
                 return BranchPart(
                     tuple((branch, tuple(self._split_parts(body, branch.body, facts))) for branch in branches)
@@ -284,13 +284,13 @@ class RecursiveMissBounds:
             case Access():
                 raise AssertionError("an access is not a part by itself")
 
-    def _straight_line_part(
+    def _build_straight_line_part(
         self, body: RecursiveBody, nodes: Sequence[Node], facts: Facts
     ) -> Iterator[StraightLinePart]:
-        references = build_references(iter_accesses(tuple(nodes)), facts, self.traffic)
+        references = build_references(iterate_accesses(tuple(nodes)), facts, self.traffic)
         if not references:
             return
-        planner = AllocationPlanner(references, facts, sample_sizes(body.algorithm, body.scope))
+        planner = AllocationPlanner(references, facts, choose_sample_points(body.algorithm, body.scope))
         plans = planner.plans()
         if not plans:
             raise UnboundedError
@@ -298,7 +298,7 @@ class RecursiveMissBounds:
 
 
 @dataclass(eq=False)
-class _Evaluation:
+class _MissEvaluator:
     """Evaluates the bounds for a cache of `words` words in lines of `line` words."""
 
     recursions: RecursiveMissBounds
@@ -318,30 +318,32 @@ class _Evaluation:
         """Add Z and L to sizes."""
         return {**sizes, "Z": self.words, "L": self.line}
 
-    def call_misses(self, solved: AnalysedBody, point: Point) -> int:
+    def bound_call_misses(self, solved: AnalysedBody, point: Point) -> int:
         """Bound the lines that a call moves, from an empty cache."""
         point = self.machine_point(point)
         key = solved, tuple(sorted(point.items()))
         if key not in self._uppers:
-            if len(self._uppers) > MAX_CALLS:
+            if len(self._uppers) > MAX_FOLLOWED_CALLS:
                 raise EvaluationError("the recursion has too many calls of different sizes to follow")
             if is_out_of_time():
                 raise OutOfBudgetError(OUT_OF_TIME)
-            local, (given, moved) = self.local_array_lines(solved, point), solved.argument_lines(point)
+            local, (given, moved) = self.count_stack_lines(solved, point), solved.argument_lines(point)
             fits = given + local <= self.capacity
             touched = moved + local * self.recursions.moves_per_written_line
             # Calls by indices all differ: too many that fit would be followed.
             by_indices = fits and bool(solved.boxes)
             self._spare -= by_indices
             is_cut_off = by_indices and self._spare < 0
-            total = touched if is_cut_off else self._sequence_misses(solved, solved.parts, point)
+            total = touched if is_cut_off else self._bound_sequence_misses(solved, solved.parts, point)
             self._uppers[key] = min(total, touched) if fits else total
         return self._uppers[key]
 
-    def _sequence_misses(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, _: bool = False) -> int:
+    def _bound_sequence_misses(
+        self, solved: AnalysedBody, parts: tuple[BodyPart, ...], point: Point, _: bool = False
+    ) -> int:
         return self._pin_stack_lines(solved, parts, point, self._sum_misses(solved, parts, point))
 
-    def _pin_stack_lines(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point, most: int) -> int:
+    def _pin_stack_lines(self, solved: AnalysedBody, parts: tuple[BodyPart, ...], point: Point, most: int) -> int:
         """Lower the bound `most` by pinning the stack lines that all calls in the parts use for local arrays.
 
         Applies if all calls fit together with those lines and place their local arrays at the same address.
@@ -350,7 +352,7 @@ class _Evaluation:
         if not places or not self.recursions.has_local_arrays:
             return most
         first, end = places[0], places[-1] + 1
-        local = self._shared_stack_lines(solved, parts[first:end], point)
+        local = self._count_shared_stack_lines(solved, parts[first:end], point)
         if not local or local >= self.capacity:
             return most
         try:
@@ -365,17 +367,17 @@ class _Evaluation:
             + self._sum_misses(solved, (*parts[:first], *parts[end:]), point),
         )
 
-    def _shared_stack_lines(self, solved: AnalysedBody, parts: tuple[Part, ...], point: Point) -> int | None:
+    def _count_shared_stack_lines(self, solved: AnalysedBody, parts: tuple[BodyPart, ...], point: Point) -> int | None:
         """Return the maximum stack lines of the calls; None unless all stacks begin at the same line."""
         most, bases = 0, set[int]()
         for call, sizes in self._iterate_calls(solved, parts, point):
             if call.base is None:
                 return None
             bases.add(solved.value(call.base, sizes))
-            most = max(most, self.local_array_lines(*self._resolve_call(solved, call, sizes)))
+            most = max(most, self.count_stack_lines(*self._resolve_call(solved, call, sizes)))
         return most if len(bases) == 1 else None
 
-    def local_array_lines(self, solved: AnalysedBody, point: Point) -> int:
+    def count_stack_lines(self, solved: AnalysedBody, point: Point) -> int:
         """Count the stack lines of a call and its callees; one callee is active at a time.
 
         Local arrays of a callee lie above those made before it.
@@ -388,19 +390,19 @@ class _Evaluation:
             ends = [own_lines]
             for call, sizes in self._iterate_calls(solved, solved.parts, point):
                 below = own_lines if call.base is None else solved.value(call.base, sizes)
-                ends.append(below + self.local_array_lines(*self._resolve_call(solved, call, sizes)))
+                ends.append(below + self.count_stack_lines(*self._resolve_call(solved, call, sizes)))
             self._made[key] = max(ends)
         return self._made[key]
 
-    def _sum_misses(self, solved: AnalysedBody, parts: Iterable[Part], point: Point, stack: bool = False) -> int:
+    def _sum_misses(self, solved: AnalysedBody, parts: Iterable[BodyPart], point: Point, stack: bool = False) -> int:
         """Sum the misses of parts, each from an empty cache; with `stack`, the stack is held in addition to Z words.
 
         With `stack`, raises EvaluationError if the arrays of a call do not fit, or no bound is known for so small a
         cache.
         """
-        return sum(self._part_misses(solved, part, point, stack) for part in parts)
+        return sum(self._bound_part_misses(solved, part, point, stack) for part in parts)
 
-    def _part_misses(self, solved: AnalysedBody, part: Part, point: Point, stack: bool) -> int:
+    def _bound_part_misses(self, solved: AnalysedBody, part: BodyPart, point: Point, stack: bool) -> int:
         match part:
             case StraightLinePart(upper=upper):
                 key = upper, point["Z"], tuple(map(point.get, upper.names))
@@ -410,25 +412,25 @@ class _Evaluation:
             case CallPart(call=call):
                 target, sizes = self._resolve_call(solved, call, point)
                 if not stack:
-                    return self.call_misses(target, sizes)
+                    return self.bound_call_misses(target, sizes)
                 given, moved = target.argument_lines(sizes)
                 if given > point["Z"] // self.line:
                     raise EvaluationError("the arrays of a call and the stack do not fit together")
                 return moved
             case LoopPart(parts=inner):
                 iterations = self._iterate_loop(solved, part, point)
-                most = part.over_iterations(
+                most = part.combine_iterations(
                     times * self._sum_misses(solved, inner, inside, stack) for inside, times in iterations
                 )
                 return most if stack else self._pin_stack_lines(solved, (part,), point, most)
             case BranchPart(branches=branches):
-                measure = self._sum_misses if stack else self._sequence_misses
-                taken = self._possible_branches(solved, branches, point)
+                measure = self._sum_misses if stack else self._bound_sequence_misses
+                taken = self._iterate_possible_branches(solved, branches, point)
                 return max((measure(solved, inner, point, stack) for inner in taken), default=0)
 
-    def _possible_branches(
-        self, solved: AnalysedBody, branches: Sequence[tuple[ChoiceBranch, tuple[Part, ...]]], point: Point
-    ) -> Iterator[tuple[Part, ...]]:
+    def _iterate_possible_branches(
+        self, solved: AnalysedBody, branches: Sequence[tuple[ChoiceBranch, tuple[BodyPart, ...]]], point: Point
+    ) -> Iterator[tuple[BodyPart, ...]]:
         for branch, parts in branches:
             holds = solved.value(branch.possible, point)
             if holds:
@@ -443,7 +445,7 @@ class _Evaluation:
         if part.alike and end > first:
             yield {**point, loop.variable: first}, 1 if loop.trips == ONE else end - first
             return
-        if end - first > MAX_ITERATIONS:
+        if end - first > MAX_FOLLOWED_ITERATIONS:
             raise EvaluationError("a loop around recursive calls has too many iterations to follow")
         for number in range(first, end):
             yield {**point, loop.variable: number}, 1
@@ -453,7 +455,7 @@ class _Evaluation:
         return self.recursions.body_of(call.target), self.machine_point(sizes)
 
     def _iterate_calls(
-        self, solved: AnalysedBody, parts: Iterable[Part], point: Point
+        self, solved: AnalysedBody, parts: Iterable[BodyPart], point: Point
     ) -> Iterator[tuple[RecursiveCall, Point]]:
         """Yield the calls of a body, with the points at which they are made."""
         for part in parts:
@@ -464,15 +466,15 @@ class _Evaluation:
                     for inside, _ in self._iterate_loop(solved, part, point):
                         yield from self._iterate_calls(solved, inner, inside)
                 case BranchPart(branches=branches):
-                    for branch in self._possible_branches(solved, branches, point):
+                    for branch in self._iterate_possible_branches(solved, branches, point):
                         yield from self._iterate_calls(solved, branch, point)
                 case StraightLinePart():
                     pass
 
 
-def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
+def _collect_mentioned_names(parts: Iterable[BodyPart], facts: Facts) -> frozenset[str]:
     result: set[str] = set()
-    for part in all_parts(parts):
+    for part in iterate_all_parts(parts):
         values: list[Poly] = []
         match part:
             case StraightLinePart(upper=upper):
@@ -488,13 +490,15 @@ def _mentioned_names(parts: Iterable[Part], facts: Facts) -> frozenset[str]:
     return frozenset(result)
 
 
-def _view_lines(array: Array, facts: Facts) -> Poly:
+def _bound_view_lines(array: Array, facts: Facts) -> Poly:
     """Bound the lines of an array that may be a part of another array."""
     if array.layout == "zmorton":
         rows, columns = array.extents
         return rows * columns
-    return box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
+    return bound_box_lines(array, [(ZERO, extent - 1) for extent in array.extents], facts).value
 
 
-def _array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
-    return frozenset(parameter.name for parameter in algorithm.parameters if shape_of(parameter.type)[0] is not None)
+def _list_array_parameters(algorithm: s.Algorithm) -> frozenset[str]:
+    return frozenset(
+        parameter.name for parameter in algorithm.parameters if read_array_type(parameter.type)[0] is not None
+    )

@@ -32,7 +32,7 @@ from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import ConeConstraint, Goal, ProductCone, Proposal, propose_coefficients
 from archline.algebra.prove.prover import bounds_of_floor
 from archline.analysis.cache.footprint.references import build_references
-from archline.analysis.cache.samples import sample_sizes
+from archline.analysis.cache.samples import choose_sample_points
 from archline.analysis.cache.summaries.reach import AccessPath, ReachedBoxes
 from archline.analysis.cache.upper.allocation import AllocationPlanner
 from archline.analysis.cost import FEW_LINES
@@ -41,14 +41,19 @@ from archline.ir.layout import LINE, WORDS
 from archline.ir.tree import Array, contiguous_dimension
 from archline.numbers import fmpq
 from archline.records import memoised, record
-from archline.recurrences.exact.indexed import CaseCalls, find_preserved_forms, index_products, weakened_conditions
+from archline.recurrences.exact.indexed import (
+    CaseCalls,
+    build_products,
+    find_preserved_forms,
+    iterate_weakened_conditions,
+)
 
 CONE_DEGREE = 2
 """The maximum number of facts in a product."""
 HEIGHT_DIVISORS = (4, 16, 64, 256)
 """Divisors of Z that are tried: calls are at least Z divided by it high."""
 MAX_PHASES, MAX_VOLUMES = 16, 4
-DENOMINATORS = (1, 4, 60, 1_000)
+ROUNDING_DENOMINATORS = (1, 4, 60, 1_000)
 """The denominators to which coefficients are rounded up, in the order in which they are tried."""
 ROUNDING_MARGIN = 1.01
 """The factor by which coefficients are increased before they are rounded."""
@@ -105,9 +110,9 @@ class PotentialSearch:
         """An upper bound on L times the lines that a call reaches."""
         if self.reach.body.made:
             raise NoPotentialError
-        return sum_polynomials(map(self._words_of, self.reach.body.given))
+        return sum_polynomials(map(self._bound_reached_words, self.reach.body.given))
 
-    def _words_of(self, array: Array) -> Poly:
+    def _bound_reached_words(self, array: Array) -> Poly:
         box = self.reach.boxes.get(array) or tuple((ZERO, extent - 1) for extent in array.extents)
         along, count = contiguous_dimension(array), ONE
         for dimension, (low, high) in enumerate(box):
@@ -127,18 +132,20 @@ class PotentialSearch:
     def steps(self) -> tuple[NonFittingCase, ...]:
         """The cases, for calls that do not fit."""
         beyond = self.reached_words - WORDS
-        return tuple(NonFittingCase(case, (*case.known, beyond), self._own_misses(case)) for case in self.reach.cases)
+        return tuple(
+            NonFittingCase(case, (*case.known, beyond), self._bound_own_misses(case)) for case in self.reach.cases
+        )
 
-    def _own_misses(self, case: AccessPath) -> Poly:
+    def _bound_own_misses(self, case: AccessPath) -> Poly:
         """Bound L times the misses of the accesses of a case, for a cache of at least FEW_LINES lines."""
         body = self.reach.body
         facts = body.scope.facts
         references = build_references(iter(case.accesses), facts)
         if not references:
             return ZERO
-        planner = AllocationPlanner(references, facts, sample_sizes(body.algorithm, body.scope))
+        planner = AllocationPlanner(references, facts, choose_sample_points(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
-        bounds = [misses * LINE for misses in planner.smooth_misses(planner.plans(), tall)]
+        bounds = [misses * LINE for misses in planner.unrounded_misses(planner.plans(), tall)]
         if not bounds:
             raise NoPotentialError
         # Few proofs succeed for floors and other composite atoms.
@@ -152,9 +159,9 @@ class PotentialSearch:
         """The terms of the template times Z*L: Z*L, Z times quantities, and volumes that are preserved by calls."""
         quantities = self.reach.declaration.quantities
         cuts = [CaseCalls(ZERO, tuple((1, call) for call in case.calls), {}) for case in self.reach.cases]
-        preserved = [self._make_nonnegative(form) for form in find_preserved_forms(cuts, index_products(quantities))]
+        preserved = [self._make_nonnegative(form) for form in find_preserved_forms(cuts, build_products(quantities))]
         unbounded = [quantity for quantity in quantities if quantity.names.isdisjoint(self.reach.declaration.ranges)]
-        volumes = sorted((form for form in preserved if form), key=_max_degree)[:MAX_VOLUMES]
+        volumes = sorted((form for form in preserved if form), key=_compute_degree)[:MAX_VOLUMES]
         return (WORDS * LINE, *(WORDS * quantity for quantity in unbounded), *volumes)
 
     def _make_nonnegative(self, form: Poly) -> Poly:
@@ -165,7 +172,7 @@ class PotentialSearch:
         return form if max(values) > 0 else -form
 
     # Phases
-    def _fact_set(self, step: NonFittingCase, phase: Iterable[Poly]) -> Situation:
+    def _build_situation(self, step: NonFittingCase, phase: Iterable[Poly]) -> Situation:
         return self.reach.build_situation((*step.known, *phase, *TALL_CACHE_FACTS))
 
     @cached_property
@@ -174,7 +181,9 @@ class PotentialSearch:
         result: dict[Poly, None] = {}
         for step in self.steps:
             for condition in step.case.known if step.case.calls else ():
-                weaker = filter(self._is_plausible, weakened_conditions(condition, self.reach.declaration.quantities))
+                weaker = filter(
+                    self._is_plausible, iterate_weakened_conditions(condition, self.reach.declaration.quantities)
+                )
                 first = next((fact for fact in weaker if self._is_inductive(fact, step)), None)
                 if first is not None:
                     result[first] = None
@@ -202,12 +211,12 @@ class PotentialSearch:
         """Prove that a fact holds in all calls of a case, and that calls inherit it."""
         return (
             bool(step.case.calls)
-            and self._holds_after(value, step, ())
-            and all(self._holds_after(value, any_step, (value,)) for any_step in self.steps)
+            and self._holds_in_calls(value, step, ())
+            and all(self._holds_in_calls(value, any_step, (value,)) for any_step in self.steps)
         )
 
-    def _holds_after(self, value: Poly, step: NonFittingCase, phase: Iterable[Poly]) -> bool:
-        situation = self._fact_set(step, phase)
+    def _holds_in_calls(self, value: Poly, step: NonFittingCase, phase: Iterable[Poly]) -> bool:
+        situation = self._build_situation(step, phase)
         return all(situation.proves(value.substitute(call)) for call in step.case.calls)
 
     @cached_property
@@ -221,15 +230,15 @@ class PotentialSearch:
                 continue
             if len(result) > MAX_PHASES:
                 raise NoPotentialError
-            result[phase] = tuple(self._next_phase(phase, step) for step in self.steps)
+            result[phase] = tuple(self._derive_next_phase(phase, step) for step in self.steps)
             pending += [successor for successor, step in zip(result[phase], self.steps, strict=True) if step.case.calls]
         return result
 
-    def _next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
+    def _derive_next_phase(self, phase: Phase, step: NonFittingCase) -> Phase:
         inherited = (
             invariant
             for invariant in self._invariants
-            if invariant not in phase and self._holds_after(invariant, step, phase)
+            if invariant not in phase and self._holds_in_calls(invariant, step, phase)
         )
         return phase | frozenset(inherited)
 
@@ -240,13 +249,13 @@ class PotentialSearch:
         `after` are the phases of the calls of each case. Their potentials are known up to a common factor.
         """
         parts = [
-            list(self._cone_constraints(phase, after, numbers))
+            list(self._iterate_cone_constraints(phase, after, numbers))
             for numbers in self.reach.build_situation(()).iterate_choices()
         ]
 
         def coefficients_of(used: Sequence[int]) -> tuple[fmpq, ...] | None:
             return _solve_coefficients(
-                [[_restrict_to_forms(part, used) for part in constraints] for constraints in parts], 1 + len(used)
+                [[_restrict_to_terms(part, used) for part in constraints] for constraints in parts], 1 + len(used)
             )
 
         all_terms = range(len(self.template_terms))
@@ -270,7 +279,9 @@ class PotentialSearch:
         )
         return used
 
-    def _cone_constraints(self, phase: Phase, after: Sequence[Phase], numbers: Numbers) -> Iterator[ConeConstraint]:
+    def _iterate_cone_constraints(
+        self, phase: Phase, after: Sequence[Phase], numbers: Numbers
+    ) -> Iterator[ConeConstraint]:
         """Yield the constraints on the coefficients, with the indices in `numbers` replaced by numbers.
 
         The first coefficient is the relative increase of the potentials of later phases.
@@ -315,7 +326,7 @@ class PotentialSearch:
         return ProductCone(varied, CONE_DEGREE, frozenset(), len(varied))
 
 
-def _max_degree(value: Poly) -> int:
+def _compute_degree(value: Poly) -> int:
     return max(sum(power for _, power in monomial) for monomial in value.terms)
 
 
@@ -323,7 +334,7 @@ def _count_composite_atoms(value: Poly) -> int:
     return sum(1 for atom in value.atoms() if atom.parts)
 
 
-def _restrict_to_forms(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
+def _restrict_to_terms(part: ConeConstraint, used: Sequence[int]) -> ConeConstraint:
     """Restrict a constraint to the terms `used` and the increase of later phases."""
     return ConeConstraint(part.cone, (part.gains[0], *(part.gains[1 + index] for index in used)), part.rest)
 
@@ -340,7 +351,7 @@ def _solve_coefficients(parts: Sequence[Sequence[ConeConstraint]], count: int) -
     proposal = _propose_coefficients(nontrivial, count)
     if proposal is None:
         return None
-    for denominator in DENOMINATORS:
+    for denominator in ROUNDING_DENOMINATORS:
         numbers = tuple(
             fmpq(math.ceil(value * ROUNDING_MARGIN * denominator), denominator)
             for value in proposal.coefficients.tolist()

@@ -21,17 +21,17 @@ from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.footprint.windows import is_data_independent
 from archline.analysis.metrics.data import bound_without
 from archline.ir.factored import FactoredProduct, UnboundedError
-from archline.ir.layout import LINE, ClosedInterval, box_lines
+from archline.ir.layout import LINE, ClosedInterval, bound_box_lines
 from archline.ir.tree import Chain, Loop, contiguous_dimension
 from archline.records import field, record, replace
 
 MAX_RESIDENCY_PRODUCTS = 40_000
 """The maximum number of term products for one residency."""
-MAX_DEPTH = 16
+MAX_CACHED_DEPTH = 16
 """The maximum depth of nests whose residencies are cached by shape, as shapes grow with its square."""
 Measure = Callable[[tuple[Reference, ...]], tuple[FactoredProduct, FactoredProduct]]
 """A function that bounds the lines held and the misses for some references."""
-_Measured = dict[object, tuple[FactoredProduct, FactoredProduct]]
+_MeasureCache = dict[object, tuple[FactoredProduct, FactoredProduct]]
 """The lines and misses of a program's residencies, by content: equal calls have equal residencies."""
 Classes = tuple[tuple[Poly, Poly, Poly], ...]
 """Partitions of lines in classes: the maximum lines of a class held at a time, the additional lines of all
@@ -67,19 +67,22 @@ class Resident:
         return self.splitting()
 
     @cached_property
-    def _measured(self) -> tuple[Poly, Poly]:
-        space, misses = self._measure_once(self.references)
+    def _lines_and_misses(self) -> tuple[Poly, Poly]:
+        space, misses = self._measure_cached(self.references)
         return space.value, misses.value
 
-    def _measure_once(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+    def _measure_cached(self, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
         """Bound the lines and the misses for references, or parts of references, once for equal contents."""
-        facts, content = references[0].facts, _content_key(self.measure)
-        if content is None or any(len(reference.chain) > MAX_DEPTH for reference in references):
+        facts, content = references[0].facts, _make_measure_key(self.measure)
+        if content is None or any(len(reference.chain) > MAX_CACHED_DEPTH for reference in references):
             return self._measure_in_sizes(references)
-        cache, key = cast(_Measured, facts.found.setdefault(Resident, {})), (content, *_reference_shapes(references))
+        cache, key = (
+            cast(_MeasureCache, facts.found.setdefault(Resident, {})),
+            (content, *_iterate_reference_keys(references)),
+        )
         if key not in cache:
             measured = self._measure_in_sizes(references)
-            if _loop_counters(references) & (measured[0].value.names | measured[1].value.names):
+            if _collect_loop_variables(references) & (measured[0].value.names | measured[1].value.names):
                 return measured
             cache[key] = measured
         return cache[key]
@@ -93,7 +96,7 @@ class Resident:
     @property
     def space(self) -> Poly:
         """The lines that are held."""
-        return self._measured[0]
+        return self._lines_and_misses[0]
 
     @property
     def moves(self) -> int:
@@ -103,7 +106,7 @@ class Resident:
     @property
     def fetched(self) -> Poly:
         """The lines that are fetched."""
-        return self._measured[1]
+        return self._lines_and_misses[1]
 
     @cached_property
     def misses(self) -> Poly:
@@ -114,7 +117,7 @@ class Resident:
     def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Upper bounds on the lines held and the misses, without rounding to whole lines."""
         unrounded = tuple(replace(reference, whole_lines=False) for reference in self.references)
-        space, misses = self._measure_once(unrounded)
+        space, misses = self._measure_cached(unrounded)
         return space, misses.times(Poly.constant(self.moves)) if self.moves > 1 else misses
 
     @property
@@ -122,7 +125,7 @@ class Resident:
         return self.references[0].name
 
 
-def _content_key(measure: Measure) -> Hashable:
+def _make_measure_key(measure: Measure) -> Hashable:
     """Make a cache key of a measure; None if an argument is not an integer, as the cache would keep it alive.
 
     Keyword arguments are left out, as they follow from the integers and the references.
@@ -132,7 +135,7 @@ def _content_key(measure: Measure) -> Hashable:
     return (measure.func, measure.args) if all(isinstance(argument, int) for argument in measure.args) else None
 
 
-def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
+def _iterate_reference_keys(references: tuple[Reference, ...]) -> Iterator[Hashable]:
     """Yield keys of references without the names of loop variables: shape, shared loops and text positions."""
     loops: dict[Loop, int] = {}
     first = min(references[0].order)
@@ -141,22 +144,22 @@ def _reference_shapes(references: tuple[Reference, ...]) -> Iterator[Hashable]:
         yield reference.shape, shared, tuple(number - first for number in reference.order)
 
 
-def _loop_counters(references: tuple[Reference, ...]) -> frozenset[str]:
+def _collect_loop_variables(references: tuple[Reference, ...]) -> frozenset[str]:
     return frozenset().union(*(reference.counters for reference in references))
 
 
-def with_known_bounds(unit: Resident) -> Resident | None:
+def keep_if_closed_form(unit: Resident) -> Resident | None:
     """Return the residency if its lines and misses have closed forms in sizes, and otherwise None."""
     try:
-        with limited_effort():
+        with limit_residency_effort():
             names = unit.space.names | unit.misses.names
     except UnboundedError:
         return None
-    return None if _loop_counters(unit.references) & names else unit
+    return None if _collect_loop_variables(unit.references) & names else unit
 
 
 @contextmanager
-def limited_effort() -> Iterator[None]:
+def limit_residency_effort() -> Iterator[None]:
     """Limit the effort for one residency, so that a closed form that is too large omits only this residency.
 
     Raises UnboundedError.
@@ -190,7 +193,7 @@ def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
         if spread is None:
             return ()
         rows, row_lines = (bound_in_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
-        extents = box_lines(array, group_footprint(references, 0).hull, first.facts).factors
+        extents = bound_box_lines(array, group_footprint(references, 0).hull, first.facts).factors
         if len(extents) < len(array.extents):
             return ()
         positions = bound_in_sizes(FactoredProduct((extents[along],)), first.facts)
@@ -200,7 +203,7 @@ def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
     return (rows, ZERO, positions.value), (row_lines, ZERO, all_rows.value)
 
 
-def common_loops(references: Sequence[Reference]) -> Chain:
+def find_common_loops(references: Sequence[Reference]) -> Chain:
     """Find the outer loops that all references share."""
     chain = references[0].chain
     for reference in references[1:]:
@@ -211,12 +214,14 @@ def common_loops(references: Sequence[Reference]) -> Chain:
     return chain
 
 
-def pass_once(depth: int, words: int, references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def measure_single_pass(
+    depth: int, words: int, references: tuple[Reference, ...]
+) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure a residency that fetches each line of a window at `depth` once, and holds one line and `words` words."""
     return FactoredProduct((a.ceil_div(Poly.constant(words), LINE) + 1,)), group_footprint(references, depth).total
 
 
-def share_a_row(references: Sequence[Reference]) -> bool:
+def is_in_one_innermost_row(references: Sequence[Reference]) -> bool:
     """Test whether all references are in the same loops and access one row throughout the innermost loop."""
     chain = references[0].chain
     return (
@@ -228,15 +233,15 @@ def share_a_row(references: Sequence[Reference]) -> bool:
 
 def is_in_one_row(references: Sequence[Reference], loop: Loop) -> bool:
     """Test whether all references access one row throughout a loop."""
-    array, rows = references[0].array, rows_of(references[0])
+    array, rows = references[0].array, get_row_subscripts(references[0])
     if array.layout == "zmorton" or array.moves or array.strided:
         return False
-    if any(reference.is_free or rows_of(reference) != rows for reference in references):
+    if any(reference.is_data_dependent or get_row_subscripts(reference) != rows for reference in references):
         return False
     return not any(loop.variable in end.names for interval in rows if interval for end in interval)
 
 
-def rows_of(reference: Reference) -> tuple[ClosedInterval | None, ...]:
+def get_row_subscripts(reference: Reference) -> tuple[ClosedInterval | None, ...]:
     """Return the intervals of subscripts in all dimensions but the contiguous one."""
     along = contiguous_dimension(reference.array)
     return tuple(interval for dimension, interval in enumerate(reference.place) if dimension != along)

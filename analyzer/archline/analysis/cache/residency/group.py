@@ -15,16 +15,16 @@ from operator import itemgetter
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import slope_of
+from archline.analysis.cache.footprint.windows import find_coefficient
 from archline.analysis.cache.residency.base import (
     Resident,
     bound_in_sizes,
-    common_loops,
-    pass_once,
-    share_a_row,
-    with_known_bounds,
+    find_common_loops,
+    is_in_one_innermost_row,
+    keep_if_closed_form,
+    measure_single_pass,
 )
-from archline.analysis.cache.residency.single import last_line_footprint
+from archline.analysis.cache.residency.single import measure_last_line
 from archline.ir.factored import FactoredProduct, UnboundedError
 from archline.ir.tree import Loop, contiguous_dimension
 
@@ -35,29 +35,29 @@ def interleaved_residency(references: Sequence[Reference]) -> Resident | None:
     At most one line is needed by two consecutive iterations, as all elements of the first lie on one side of the
     elements of the second.
     """
-    if _common_direction(references) is None:
+    if _find_common_direction(references) is None:
         return None
-    return with_known_bounds(Resident(tuple(references), references[0].chain[-1], _interleaved_footprint))
+    return keep_if_closed_form(Resident(tuple(references), references[0].chain[-1], _measure_interleaved))
 
 
-def by_turns(references: Sequence[Reference]) -> Resident | None:
+def interleaved_line_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold only the line of the last access of interleaved references to one row."""
-    direction = _common_direction(references)
-    changes = None if direction is None else _line_changes_per_row(references, direction)
+    direction = _find_common_direction(references)
+    changes = None if direction is None else _count_line_changes(references, direction)
     if changes is None:
         return None
-    return with_known_bounds(
-        Resident(tuple(references), references[0].chain[-1], partial(last_line_footprint, *changes))
+    return keep_if_closed_form(
+        Resident(tuple(references), references[0].chain[-1], partial(measure_last_line, *changes))
     )
 
 
-def _common_direction(references: Sequence[Reference]) -> int | None:
+def _find_common_direction(references: Sequence[Reference]) -> int | None:
     """Return the direction (1 or -1) in which the innermost loop moves references; None if one overtakes another."""
-    if not share_a_row(references):
+    if not is_in_one_innermost_row(references):
         return None
     loop, along = references[0].chain[-1], contiguous_dimension(references[0].array)
     entries = [interval for reference in references if (interval := reference.place[along])]
-    strides = {slope_of(end, loop.variable) for interval in entries for end in interval}
+    strides = {find_coefficient(end, loop.variable) for interval in entries for end in interval}
     stride = strides.pop() if len(strides) == 1 else None
     if stride is None:
         return None
@@ -67,7 +67,7 @@ def _common_direction(references: Sequence[Reference]) -> int | None:
     return direction if fits else None
 
 
-def _line_changes_per_row(references: Sequence[Reference], direction: int) -> tuple[int, int] | None:
+def _count_line_changes(references: Sequence[Reference], direction: int) -> tuple[int, int] | None:
     """Bound the crossings of one line's end in a pass, and the changes of element in an iteration.
 
     The end of a line separates the elements of at most one iteration: all earlier ones lie before it, all later
@@ -89,7 +89,7 @@ def _line_changes_per_row(references: Sequence[Reference], direction: int) -> tu
     return crossings, 1 + sum(x != y for x, y in pairwise(sequence))
 
 
-def _interleaved_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure `interleaved_residency`: it fetches the lines from the first element to the last, or of each element."""
     chain = references[0].chain
     depth, loop = len(chain), chain[-1]
@@ -99,7 +99,7 @@ def _interleaved_footprint(references: tuple[Reference, ...]) -> tuple[FactoredP
     return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, single),)).over(chain[:-1])
 
 
-def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
+def row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the line of the last access, for a row that an inner loop reads and the element that follows it."""
     try:
         row, after = sorted(references, key=lambda reference: -len(reference.chain))
@@ -115,18 +115,20 @@ def row_and_next_element(references: Sequence[Reference]) -> Resident | None:
         if moving is None or fixed is None or moving[0] != moving[1] or fixed[0] != fixed[1]:
             return None
         end = moving[0].substitute({inner.variable: inner.hi})
-        is_in_row = slope_of(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
+        is_in_row = find_coefficient(moving[0], inner.variable) == ONE if dimension == along else end == moving[0]
         if not is_in_row or end != fixed[0]:
             return None
-    return with_known_bounds(Resident((row, after), chain[-1], partial(pass_once, len(chain), 0), fit=lambda _: True))
+    return keep_if_closed_form(
+        Resident((row, after), chain[-1], partial(measure_single_pass, len(chain), 0), fit=lambda _: True)
+    )
 
 
-def pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
+def iterate_pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Loop | None, Poly, Poly]]:
     """Yield windows around all references in which lines can be pinned: loop, lines, number of windows.
 
     If the f most frequently fetched lines are pinned, misses are at most misses*(1 - f/lines) + f*windows.
     """
-    chain = common_loops(references)
+    chain = find_common_loops(references)
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
             lines = bound_in_sizes(

@@ -1,7 +1,7 @@
 """Split the rows of an array at a row: one residency holds the rows on one side, others those on the other side.
 
 Every access is to a row on one of the sides: for each side, the loop that selects the row runs through a part of
-its range. The lines and misses of a side are counted in terms of `CUT`, the first row of the second side.
+its range. The lines and misses of a side are counted in terms of `SPLIT_ROW`, the first row of the second side.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.references import IndexSetSplitter, LoopSide
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
+from archline.analysis.cache.footprint.windows import find_coefficient, is_data_independent
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.single import walk_depth
+from archline.analysis.cache.residency.single import find_walk_depth
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import memoised, record, replace
 
-CUT = "cut "
+SPLIT_ROW = "cut "
 """The symbol of the first row of the second side, which no name of a program equals."""
 MAX_TILED_REFERENCES = 4
 """The maximum number of references to an array whose rows are split within tiles."""
-MAX_SPLITTING = 20_000
+MAX_SIDE_PRODUCTS = 20_000
 """The maximum number of term products for the misses of one residency on a side."""
 
 
 @record
-class RowRange:
-    """The rows of a dimension before `CUT`, or those from it on.
+class RowSide:
+    """The rows of a dimension before `SPLIT_ROW`, or those from it on.
 
-    If `relative`, `CUT` is not a row but a number of iterations since the beginning of the loop that selects rows.
+    If `relative`, `SPLIT_ROW` is not a row but a number of iterations of the loop that selects rows.
     If `clipped`, the interval of subscripts is divided instead of a loop's range, as the subscripts depend on data.
     """
 
@@ -45,7 +45,7 @@ class RowRange:
     clipped: bool = False
 
     @property
-    def opposite(self) -> RowRange:
+    def opposite(self) -> RowSide:
         """The rows on the opposite side of the split."""
         return replace(self, before=not self.before)
 
@@ -54,7 +54,7 @@ class RowRange:
 class SidePartitioner:
     """Restricts references to one array to one side; parts of references that share loops share them."""
 
-    side: RowRange
+    side: RowSide
     cutter: IndexSetSplitter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
@@ -66,7 +66,7 @@ class SidePartitioner:
             return None
         counters = {loop.variable for part in restricted for loop in part.chain}
         try:
-            with limit_effort(MAX_SPLITTING, own=True):
+            with limit_effort(MAX_SIDE_PRODUCTS, own=True):
                 space, misses = (amount.value for amount in unit.measure(restricted))
         except (UnboundedError, TooComplexError):
             return None
@@ -88,34 +88,34 @@ class SidePartitioner:
         place = reference.place[self.side.dimension]
         if place is None or place[0] != place[1]:
             return None
-        loop = _row_selecting_loop(reference, self.side.dimension)
+        loop = _find_row_loop(reference, self.side.dimension)
         if loop is None or loop.trips != loop.hi - loop.lo:
             return None
-        slope, counter = slope_of(place[0], loop.variable), Poly.symbol(loop.variable)
+        slope, counter = find_coefficient(place[0], loop.variable), Poly.symbol(loop.variable)
         if self.side.relative:
-            end, below = loop.lo + Poly.symbol(CUT), self.side.before
+            end, below = loop.lo + Poly.symbol(SPLIT_ROW), self.side.before
         elif slope == ONE:
-            end, below = Poly.symbol(CUT) - (place[0] - counter), self.side.before
+            end, below = Poly.symbol(SPLIT_ROW) - (place[0] - counter), self.side.before
         elif slope == -ONE:
-            end, below = place[0] + counter - Poly.symbol(CUT) + 1, not self.side.before
+            end, below = place[0] + counter - Poly.symbol(SPLIT_ROW) + 1, not self.side.before
         else:
             return None
         return self._rules.setdefault((loop.variable, end), LoopSide(loop, end, below))
 
 
-def _row_selecting_loop(reference: Reference, dimension: int) -> Loop | None:
+def _find_row_loop(reference: Reference, dimension: int) -> Loop | None:
     place = reference.place[dimension]
     picking = (loop for loop in reversed(reference.chain) if place is not None and loop.variable in place[0].names)
     return next(picking, None)
 
 
-def _has_varying_rows(reference: Reference, dimension: int) -> bool:
+def _has_differing_rows(reference: Reference, dimension: int) -> bool:
     """Test whether rows are accessed differently: the range of the row loop varies, or inner ranges depend on the row.
 
     Rows that are accessed alike need no split: any share can be retained as a class, if the residencies of the plan
     free no lines then.
     """
-    loop = _row_selecting_loop(reference, dimension)
+    loop = _find_row_loop(reference, dimension)
     if loop is None:
         return False
     depth = reference.chain.index(loop)
@@ -127,7 +127,7 @@ def _has_varying_rows(reference: Reference, dimension: int) -> bool:
 
 def _has_outer_row_start(reference: Reference, dimension: int, held: Loop | None) -> bool:
     """Test whether a loop around the loop `held` determines the start, but not the end, of the row loop."""
-    loop = _row_selecting_loop(reference, dimension)
+    loop = _find_row_loop(reference, dimension)
     if loop is None or held is None:
         return False
     around = reference.chain[: reference.chain.index(held)]
@@ -154,10 +154,10 @@ class SideResidency:
 
 @record(eq=False)
 class RowSplit:
-    """A split of rows: one residency holds those on one side of `CUT`, the plan's residencies hold the rest.
+    """A split of rows: one residency holds those on one side of `SPLIT_ROW`, the plan's residencies hold the rest.
 
-    `CUT` is a multiple of `step` between 0 and `last`, or `last`. Before the split, the plan's residencies had
-    `fetched` misses. The new residency holds the rows before `CUT` if `before`, and otherwise the rows from it on.
+    `SPLIT_ROW` is a multiple of `step` between 0 and `last`, or `last`. Before the split, the plan's residencies had
+    `fetched` misses. The new residency holds the rows before `SPLIT_ROW` if `before`, else those from it on.
     """
 
     references: tuple[Reference, ...]
@@ -169,7 +169,7 @@ class RowSplit:
 
     @property
     def values(self) -> tuple[Poly, ...]:
-        """The step and the maximum of `CUT`, the misses before, and the lines and misses of each half."""
+        """The step and the maximum of `SPLIT_ROW`, the misses before, and the lines and misses of each half."""
         halves = (value for half in self.halves for value in (half.lines, half.instead, half.misses))
         return self.step, self.last, self.fetched, *halves
 
@@ -180,7 +180,7 @@ class RowSplitSearch:
 
     own: Mapping[Reference, Sequence[Resident]]
 
-    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowRange]:
+    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowSide]:
         """Yield the sides whose rows the residency `coarse` may take over from the plan's residencies `fine`."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
@@ -194,18 +194,18 @@ class RowSplitSearch:
             return
         held = any(not unit.scratch for unit in fine)
         for dimension in range(len(array.extents)):
-            if held or any(_has_varying_rows(reference, dimension) for reference in coarse.references):
+            if held or any(_has_differing_rows(reference, dimension) for reference in coarse.references):
                 relative = all(
                     _has_outer_row_start(reference, dimension, coarse.loop) for reference in coarse.references
                 )
-                yield from (RowRange(dimension, before, relative) for before in (True, False))
+                yield from (RowSide(dimension, before, relative) for before in (True, False))
         along = contiguous_dimension(array)
-        walks = [reference.place[along] for reference in coarse.references if walk_depth(reference) is not None]
+        walks = [reference.place[along] for reference in coarse.references if find_walk_depth(reference) is not None]
         if held and walks:
             # Most walks pass the end of the interval that no loop moves: lines on that side save most misses.
-            yield RowRange(along, not any(place and counters & place[0].names for place in walks), clipped=True)
+            yield RowSide(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
-    def split(self, coarse: Resident, fine: Sequence[Resident], side: RowRange) -> RowSplit | None:
+    def split(self, coarse: Resident, fine: Sequence[Resident], side: RowSide) -> RowSplit | None:
         """Measure the residency `coarse` on one side, and `fine` ones on the other; None without a closed form."""
         measured = self._measure_side(coarse, side)
         if measured is None:
@@ -222,7 +222,7 @@ class RowSplitSearch:
         step = LINE if side.dimension == contiguous_dimension(array) else ONE
         return RowSplit(coarse.references, tuple(halves), fetched, array.extents[side.dimension], step, side.before)
 
-    def _split_fine_residency(self, unit: Resident, side: RowRange) -> list[SideResidency] | None:
+    def _split_fine_residency(self, unit: Resident, side: RowSide) -> list[SideResidency] | None:
         """Measure a residency of the plan on its side, reference by reference if it has no closed form jointly."""
         measured = self._measure_side(unit, side)
         if measured is not None:
@@ -245,11 +245,11 @@ class RowSplitSearch:
         return halves or None
 
     @memoised
-    def _build_partitioner(self, side: RowRange, rows: Poly) -> SidePartitioner:
-        return SidePartitioner(side, IndexSetSplitter(CUT, Bounds((ZERO,), (rows,))))
+    def _build_partitioner(self, side: RowSide, rows: Poly) -> SidePartitioner:
+        return SidePartitioner(side, IndexSetSplitter(SPLIT_ROW, Bounds((ZERO,), (rows,))))
 
     @memoised
-    def _measure_side(self, unit: Resident, side: RowRange) -> tuple[Poly, Poly] | None:
+    def _measure_side(self, unit: Resident, side: RowSide) -> tuple[Poly, Poly] | None:
         rows = unit.references[0].array.extents[side.dimension]
         return self._build_partitioner(side, rows).measured(unit)
 

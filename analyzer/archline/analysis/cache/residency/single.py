@@ -19,72 +19,80 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import is_data_independent, slope_of
+from archline.analysis.cache.footprint.windows import find_coefficient, is_data_independent
 from archline.analysis.cache.residency.base import (
     Resident,
     accepts_no_parts,
-    common_loops,
     derive_classes,
+    find_common_loops,
+    get_row_subscripts,
     is_in_one_row,
-    limited_effort,
-    pass_once,
-    rows_of,
-    with_known_bounds,
+    keep_if_closed_form,
+    limit_residency_effort,
+    measure_single_pass,
 )
 from archline.ir.factored import FactoredProduct, UnboundedError
-from archline.ir.ranges import is_nondecreasing
+from archline.ir.ranges import is_nonnegative_distance
 from archline.ir.tree import Loop, contiguous_dimension
 
 
-def pointer_line(reference: Reference) -> Resident | None:
+def pointer_line_residency(reference: Reference) -> Resident | None:
     """Hold the current line of a data-dependent subscript that moves in one direction along a row."""
-    depth = walk_depth(reference)
+    depth = find_walk_depth(reference)
     if depth is None:
         return None
-    return with_known_bounds(
-        Resident((reference,), reference.chain[depth], partial(pass_once, depth, 0), fit=lambda _: True)
+    return keep_if_closed_form(
+        Resident((reference,), reference.chain[depth], partial(measure_single_pass, depth, 0), fit=lambda _: True)
     )
 
 
 def monotone_walk_residency(references: Sequence[Reference]) -> Resident | None:
     """Hold the lines from the first to the last of references that walk along a row together, or end the walk."""
-    moving = [ref for ref in references if walk_depth(ref) is not None]
-    array, depths = references[0].array, {walk_depth(ref) for ref in moving}
-    if len(depths) != 1 or len({walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
+    moving = [ref for ref in references if find_walk_depth(ref) is not None]
+    array, depths = references[0].array, {find_walk_depth(ref) for ref in moving}
+    if len(depths) != 1 or len({make_walk_key(ref) for ref in moving}) > 1 or array.layout == "zmorton" or array.moves:
         return None
     (depth,) = depths
     if depth is None:
         return None
-    shifts = [_walk_offset(ref, moving, depth) for ref in references]
+    shifts = [_find_walk_offset(ref, moving, depth) for ref in references]
     known_shifts = [shift for shift in shifts if shift is not None]
     if len(known_shifts) < len(shifts):
         return None
     loop, words = moving[0].chain[depth], max(known_shifts) - min(known_shifts)
     # Lines are held from before the walk until after it, if references access the array there.
     held_loop = loop if len(moving) == len(references) else moving[0].chain[depth - 1] if depth else None
-    return with_known_bounds(
-        Resident(tuple(references), held_loop, partial(pass_once, depth, words), fit=lambda _: True)
+    return keep_if_closed_form(
+        Resident(tuple(references), held_loop, partial(measure_single_pass, depth, words), fit=lambda _: True)
     )
 
 
-def walk_depth(reference: Reference) -> int | None:
+def find_walk_depth(reference: Reference) -> int | None:
     """Return the depth of the loop along which a data-dependent subscript is monotone; None if there is none."""
     walk, variables = reference.walk, [loop.variable for loop in reference.chain]
     return variables.index(walk.loop) if walk is not None and walk.loop in variables else None
 
 
-def walk_key(reference: Reference) -> object:
+def make_walk_key(reference: Reference) -> object:
     """Make a key that is equal for references that walk along a row together."""
     walk = reference.walk
-    return id(reference) if walk is None else (walk.loop, walk.course, rows_of(reference), *map(id, reference.chain))
+    return (
+        id(reference)
+        if walk is None
+        else (walk.loop, walk.course, get_row_subscripts(reference), *map(id, reference.chain))
+    )
 
 
-def _walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
+def _find_walk_offset(reference: Reference, moving: Sequence[Reference], depth: int) -> int | None:
     """Find the distance in words of a reference from the walk of `moving`, or its first element; None if unknown."""
     walk, first = reference.walk, moving[0].walk
     if reference in moving:
         return None if walk is None else walk.shift
-    if first is None or reference.chain != moving[0].chain[:depth] or rows_of(reference) != rows_of(moving[0]):
+    if (
+        first is None
+        or reference.chain != moving[0].chain[:depth]
+        or get_row_subscripts(reference) != get_row_subscripts(moving[0])
+    ):
         return None
     if walk is not None and walk.rests and (walk.loop, walk.course) == (first.loop, first.course):
         return walk.shift
@@ -108,24 +116,24 @@ def reloaded_residencies(
     `own` are the residencies of `reference`; the inner loops are those of `others`.
     """
     chain = reference.chain
-    inner = (ref for ref in others if len(ref.chain) > len(chain) and common_loops((reference, ref)) == chain)
+    inner = (ref for ref in others if len(ref.chain) > len(chain) and find_common_loops((reference, ref)) == chain)
     loops = tuple(dict.fromkeys(ref.chain[len(chain)] for ref in inner))
     scratch = next((unit for unit in own if unit.scratch), None)
     if not chain or not loops or scratch is None or all(is_data_independent(loop.trips) for loop in loops):
         return
     for unit in own:
         if unit.loop in chain and not unit.scratch and unit.space == ONE:
-            yield with_known_bounds(
+            yield keep_if_closed_form(
                 replace(
                     unit,
-                    measure=partial(_footprint_with_reload, unit, scratch, loops),
+                    measure=partial(_measure_with_reloads, unit, scratch, loops),
                     given_up=loops,
                     fit=accepts_no_parts,
                 )
             )
 
 
-def _footprint_with_reload(
+def _measure_with_reloads(
     unit: Resident, scratch: Resident, loops: Sequence[Loop], references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure `unit` with one more miss for each iteration of the inner loops, up to the misses of `scratch`."""
@@ -137,43 +145,46 @@ def _footprint_with_reload(
 
 def single_reference_residencies(reference: Reference) -> Iterator[Resident]:
     """Yield the residencies of one reference: in windows of each loop and of the run, of one line, and scratch."""
-    single_lines = one_line(reference), pointer_line(reference)
-    scratch = with_known_bounds(Resident((reference,), None, _scratch_footprint, scratch=True, fit=lambda _: True))
-    yield from filter(None, (*in_windows((reference,)), *single_lines, scratch))
+    single_lines = last_line_residency(reference), pointer_line_residency(reference)
+    scratch = keep_if_closed_form(Resident((reference,), None, _measure_scratch, scratch=True, fit=lambda _: True))
+    yield from filter(None, (*window_residencies((reference,)), *single_lines, scratch))
 
 
-def in_windows(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
+def window_residencies(references: tuple[Reference, ...]) -> Iterator[Resident | None]:
     """Yield residencies that hold the lines of windows of the common loops, jointly for all references."""
-    array, chain = references[0].array, common_loops(references)
+    array, chain = references[0].array, find_common_loops(references)
     if len(references) > 1 and (array.layout == "zmorton" or array.moves or array.strided):
         return
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
-            for start in _retention_depths(references, depth):
+            for start in _iterate_retention_depths(references, depth):
                 loop = chain[min(start, depth - 1)] if depth else None
-                measure, fit = partial(_retained_footprint, depth, start), partial(_is_sliding, depth, start)
+                measure, fit = (
+                    partial(_measure_retained_windows, depth, start),
+                    partial(_can_retain_windows, depth, start),
+                )
                 splitting = partial(derive_classes, references, depth)
-                yield with_known_bounds(Resident(references, loop, measure, splitting=splitting, fit=fit))
+                yield keep_if_closed_form(Resident(references, loop, measure, splitting=splitting, fit=fit))
 
 
-def _retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
+def _iterate_retention_depths(references: tuple[Reference, ...], depth: int) -> Iterator[int]:
     """Yield each depth such that the loops from there to `depth` can retain the lines of windows at `depth`.
 
     `depth` itself stands for no retention.
     """
-    with limited_effort():
+    with limit_residency_effort():
         slides = group_footprint(references, depth).is_sliding_window
     if not slides:
         yield depth
         return
     start = depth - 1
     yield start
-    while start and len(references) == 1 and _windows_tile_row(references[0], start):
+    while start and len(references) == 1 and _is_row_tiled_by_windows(references[0], start):
         start -= 1
         yield start
 
 
-def _retained_footprint(
+def _measure_retained_windows(
     depth: int, start: int, references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure windows at a depth, whose lines are fetched once in all loops from `start` on."""
@@ -184,12 +195,12 @@ def _retained_footprint(
     return space, group_footprint(references, start).total
 
 
-def _is_sliding(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
+def _can_retain_windows(depth: int, start: int, references: tuple[Reference, ...]) -> bool:
     """Test whether the loops from `start` on can retain the lines of windows at a depth."""
-    return (start == depth and len(references) > 1) or start in _retention_depths(references, depth)
+    return (start == depth and len(references) > 1) or start in _iterate_retention_depths(references, depth)
 
 
-def _windows_tile_row(reference: Reference, depth: int) -> bool:
+def _is_row_tiled_by_windows(reference: Reference, depth: int) -> bool:
     """Test whether the windows at a depth are consecutive parts of one row."""
     array, loop = reference.array, reference.chain[depth - 1]
     if (array.local and array.moves) or array.layout == "zmorton" or None in reference.place:
@@ -214,13 +225,13 @@ def _windows_tile_row(reference: Reference, depth: int) -> bool:
 
 def _is_nonnegative_gap(apart: Poly, facts: Facts) -> bool:
     """Test whether a difference is nonnegative, given that entries of offset arrays are nondecreasing."""
-    return is_nondecreasing(apart, facts) or facts.nonnegative(a.as_gaps(apart))
+    return is_nonnegative_distance(apart, facts) or facts.nonnegative(a.as_gaps(apart))
 
 
-def _scratch_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _measure_scratch(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure a scratch residency: one miss for each access, unless it hits the line of the access before."""
     (reference,) = references
-    chain, (fetches, steps) = reference.chain, _access_gaps(reference)
+    chain, (fetches, steps) = reference.chain, _count_fetches_and_steps(reference)
     if not steps:
         return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(fetches),)).over(chain)
     loop, facts = chain[-1], chain[-1].facts
@@ -232,46 +243,48 @@ def _scratch_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProdu
     return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(fetches) + crossings,)).over(chain[:-1])
 
 
-def _access_gaps(reference: Reference) -> tuple[int, tuple[int, ...]]:
+def _count_fetches_and_steps(reference: Reference) -> tuple[int, tuple[int, ...]]:
     """Count the accesses of an iteration that always fetch, and list the distances of other ones to the one before.
 
     If the innermost loop moves elements along a row by one, a line's end lies between two elements at distance d
     in at most d iterations. Accesses to the same element count once.
     """
-    along, has_unit_stride = contiguous_dimension(reference.array), _moves_by_one(reference)
+    along, has_unit_stride = contiguous_dimension(reference.array), _has_unit_stride(reference)
     fetches, steps = 1, []
-    for (before, offsets), (after, next_offsets) in pairwise(zip(reference.order, reference.in_order, strict=True)):
+    for (before, offsets), (after, next_offsets) in pairwise(
+        zip(reference.order, reference.access_offsets, strict=True)
+    ):
         step = abs(next_offsets[along] - offsets[along])
-        if reference.is_free or after > before + 1 or (step and not has_unit_stride):
+        if reference.is_data_dependent or after > before + 1 or (step and not has_unit_stride):
             fetches += 1
         elif step:
             steps.append(step)
     return fetches, tuple(steps)
 
 
-def _moves_by_one(reference: Reference) -> bool:
+def _has_unit_stride(reference: Reference) -> bool:
     """Test whether the innermost loop moves the elements along one row, by one in each iteration."""
     if not reference.chain or not is_in_one_row([reference], reference.chain[-1]):
         return False
     entry = reference.place[contiguous_dimension(reference.array)]
-    return entry is not None and slope_of(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
+    return entry is not None and find_coefficient(entry[0], reference.chain[-1].variable) in (ONE, -ONE)
 
 
-def one_line(reference: Reference) -> Resident | None:
+def last_line_residency(reference: Reference) -> Resident | None:
     """Hold the line of the last access, for neighbours in a row that the innermost loop reads in order."""
     chain, along = reference.chain, contiguous_dimension(reference.array)
-    if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_free:
+    if not chain or reference.array.layout == "zmorton" or reference.array.moves or reference.is_data_dependent:
         return None
     place = reference.place[along]
     assert place is not None
     rows = reference.lines(len(chain) - 1).row_loops
-    if len(reference.accesses) == 1 or rows or slope_of(place[0], chain[-1].variable) != ONE:
+    if len(reference.accesses) == 1 or rows or find_coefficient(place[0], chain[-1].variable) != ONE:
         return None
-    crossings = count_line_crossings([offsets[along] for offsets in reference.in_order])
-    return with_known_bounds(Resident((reference,), chain[-1], partial(last_line_footprint, crossings, 0)))
+    crossings = count_line_crossings([offsets[along] for offsets in reference.access_offsets])
+    return keep_if_closed_form(Resident((reference,), chain[-1], partial(measure_last_line, crossings, 0)))
 
 
-def last_line_footprint(
+def measure_last_line(
     crossings: int, max_misses: int, references: tuple[Reference, ...]
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure a residency of one line: it misses at the first fetch, and `crossings` times at each line's end.

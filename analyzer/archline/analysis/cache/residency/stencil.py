@@ -15,10 +15,16 @@ from archline.algebra import atoms as a
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.analysis.cache.footprint.union import group_footprint
 from archline.analysis.cache.footprint.upper import Reference
-from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.residency.base import Classes, Resident, is_in_one_row, share_a_row, with_known_bounds
-from archline.ir.factored import FactoredProduct, UnboundedError, sum_over_loops
-from archline.ir.layout import LINE, interval_lines
+from archline.analysis.cache.footprint.windows import find_coefficient
+from archline.analysis.cache.residency.base import (
+    Classes,
+    Resident,
+    is_in_one_innermost_row,
+    is_in_one_row,
+    keep_if_closed_form,
+)
+from archline.ir.factored import FactoredProduct, UnboundedError, bound_sum_over_loops
+from archline.ir.layout import LINE, bound_interval_lines
 from archline.ir.tree import Loop, contiguous_dimension
 from archline.records import record
 
@@ -49,43 +55,43 @@ def stencil_residencies(references: Sequence[Reference]) -> Iterator[Resident | 
     array, chain = references[0].array, references[0].chain
     if array.layout == "zmorton" or array.moves or array.strided or len(array.extents) < 2:
         return
-    if any(reference.is_free or reference.chain != chain for reference in references):
+    if any(reference.is_data_dependent or reference.chain != chain for reference in references):
         return
     for depth in range(len(chain) - 1):
         sweep = _find_sweep(tuple(references), depth)
         if sweep is not None:
-            measure, splitting = partial(_sweep_footprint, depth, sweep=sweep), partial(_sweep_classes, sweep)
-            yield with_known_bounds(Resident(sweep.references, chain[depth], measure, splitting=splitting))
+            measure, splitting = partial(_measure_sweep, depth, sweep=sweep), partial(_derive_sweep_classes, sweep)
+            yield keep_if_closed_form(Resident(sweep.references, chain[depth], measure, splitting=splitting))
 
 
-def row_with_pinned_entries(references: Sequence[Reference]) -> Resident | None:
+def pinned_row_residency(references: Sequence[Reference]) -> Resident | None:
     """Pin entries of a row while the innermost loop passes through it: A[i, k] together with A[i, j] for all j."""
-    if not share_a_row(references):
+    if not is_in_one_innermost_row(references):
         return None
     chain = references[0].chain
-    moving = _moved_references(references, chain[-1])
+    moving = _select_moved_references(references, chain[-1])
     if len(moving) != 1:
         return None
     if not moving[0].lines(len(chain)).is_sliding_window:
         # The reference returns to lines that it has left.
         return None
-    return with_known_bounds(Resident(tuple(references), chain[-1], _pinned_row_footprint))
+    return keep_if_closed_form(Resident(tuple(references), chain[-1], _measure_pinned_row))
 
 
-def _pinned_row_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _measure_pinned_row(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure `row_with_pinned_entries`: it holds the lines of each reference, and fetches the row in each pass."""
     depth = len(references[0].chain)
     space = sum((reference.lines(depth).largest.value for reference in references), ZERO)
     return FactoredProduct((space,)), group_footprint(references, depth - 1).total
 
 
-def up_to(references: Sequence[Reference]) -> Resident | None:
+def row_prefix_residency(references: Sequence[Reference]) -> Resident | None:
     """Pin the line of an entry while the innermost loop passes the row before it: A[i, k] for k < j, and A[i, j]."""
     array, chain = references[0].array, max((reference.chain for reference in references), key=len)
     if len(chain) < 2 or not array.aligned or not is_in_one_row(references, chain[-1]):
         return None
     inner, along = chain[-1], contiguous_dimension(array)
-    moving = _moved_references(references, inner)
+    moving = _select_moved_references(references, inner)
     fixed = [reference for reference in references if reference not in moving]
     if len(moving) != 1 or not fixed or any(reference.chain not in (chain, chain[:-1]) for reference in references):
         return None
@@ -94,15 +100,19 @@ def up_to(references: Sequence[Reference]) -> Resident | None:
     if place is None or end is None:
         return None
     after_row = place[0].substitute({inner.variable: inner.hi})
-    in_order = place[0] == place[1] and slope_of(place[0], inner.variable) == ONE and inner.trips == inner.hi - inner.lo
+    in_order = (
+        place[0] == place[1]
+        and find_coefficient(place[0], inner.variable) == ONE
+        and inner.trips == inner.hi - inner.lo
+    )
     if not in_order or end != (after_row, after_row) or any(reference.place != entry.place for reference in fixed):
         return None
-    if not _entry_line_stays((row, *fixed)):
+    if not _is_entry_line_steady((row, *fixed)):
         return None
-    return with_known_bounds(Resident((row, *fixed), chain[-2], _row_prefix_footprint, fit=_entry_line_stays))
+    return keep_if_closed_form(Resident((row, *fixed), chain[-2], _measure_row_prefix, fit=_is_entry_line_steady))
 
 
-def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
+def _select_moved_references(references: Sequence[Reference], loop: Loop) -> list[Reference]:
     """Select the references that a loop moves along the row."""
     along = contiguous_dimension(references[0].array)
     return [
@@ -110,13 +120,13 @@ def _moved_references(references: Sequence[Reference], loop: Loop) -> list[Refer
     ]
 
 
-def _entry_line_stays(references: tuple[Reference, ...]) -> bool:
+def _is_entry_line_steady(references: tuple[Reference, ...]) -> bool:
     """Test whether consecutive iterations of the loop around the row access each line of the entry, without a gap."""
     row, entry = references[:2]
     return entry.lines(len(row.chain) - 1).is_sliding_window
 
 
-def _row_prefix_footprint(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
+def _measure_row_prefix(references: tuple[Reference, ...]) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure `up_to`: it holds a line of the row and one of the entry, and fetches the prefix in each pass.
 
     The lines of the entries are fetched once while the loop around the row runs.
@@ -130,7 +140,7 @@ def _row_prefix_footprint(references: tuple[Reference, ...]) -> tuple[FactoredPr
     words = end[0] - first
     lines = a.floor_div(end[0], LINE) - a.floor_div(first, LINE) if row.whole_lines else words * LINE**-1 + 1
     per_pass = FactoredProduct((lines,))
-    all_passes = sum_over_loops(per_pass, lambda: per_pass, row.chain[:-1]).value
+    all_passes = bound_sum_over_loops(per_pass, lambda: per_pass, row.chain[:-1]).value
     return FactoredProduct((Poly.constant(2),)), FactoredProduct(
         (all_passes + entry.lines(len(row.chain) - 2).total.value,)
     )
@@ -142,14 +152,14 @@ def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | Non
     inside = {loop.variable for loop in loops}
     if any(inside & (loop.lo.names | loop.hi.names) or loop.trips != loop.hi - loop.lo for loop in loops):
         return None
-    moved = [_moved_dimension(references[0], loop) for loop in loops]
+    moved = [_find_moved_dimension(references[0], loop) for loop in loops]
     if None in moved or len(set(moved)) < len(moved) or moved[-1] != along:
         return None
     ends: list[list[tuple[int, int]]] = [[] for _ in references]
     for loop, dimension in zip(loops, moved, strict=True):
         assert dimension is not None
         for leads, reference in zip(ends, references, strict=True):
-            lead = _iterations_ahead(reference, references[0], loop, dimension)
+            lead = _find_lead(reference, references[0], loop, dimension)
             if lead is None or (dimension != along and lead[0] != lead[1]):
                 return None
             leads.append(lead)
@@ -166,7 +176,7 @@ def _find_sweep(references: tuple[Reference, ...], depth: int) -> RowSweep | Non
     return RowSweep(references, depth, ahead, behind, tuple(rows))
 
 
-def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
+def _find_moved_dimension(reference: Reference, loop: Loop) -> int | None:
     """Find the only dimension that a loop moves; None if it moves none or several."""
     moved = [
         dimension
@@ -176,12 +186,12 @@ def _moved_dimension(reference: Reference, loop: Loop) -> int | None:
     return moved[0] if len(moved) == 1 else None
 
 
-def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
+def _find_lead(reference: Reference, first: Reference, loop: Loop, dimension: int) -> tuple[int, int] | None:
     """Find the minimum and the maximum lead of a reference over `first` in a dimension, in iterations of `loop`."""
     interval, base = reference.place[dimension], first.place[dimension]
-    if interval is None or base is None or _moved_dimension(reference, loop) != dimension:
+    if interval is None or base is None or _find_moved_dimension(reference, loop) != dimension:
         return None
-    slopes = {slope_of(end, loop.variable) for end in (*interval, *base)}
+    slopes = {find_coefficient(end, loop.variable) for end in (*interval, *base)}
     slope = slopes.pop() if len(slopes) == 1 else None
     distances = [end - base[0] for end in interval]
     if slope not in (ONE, -ONE) or not all(gap.is_constant and gap.constant_term.q == 1 for gap in distances):
@@ -191,29 +201,31 @@ def _iterations_ahead(reference: Reference, first: Reference, loop: Loop, dimens
     return low, high
 
 
-def _sweep_footprint(
+def _measure_sweep(
     depth: int, references: tuple[Reference, ...], sweep: RowSweep
 ) -> tuple[FactoredProduct, FactoredProduct]:
     """Measure a stencil: it holds the rows from the leading to the trailing reference, and fetches each line once."""
     outer = references[0].chain[:depth]
-    space = FactoredProduct((_live_row_count(sweep) * _lines_of_row(references) + _lines_in_one_row(sweep),))
+    space = FactoredProduct(
+        (_count_live_rows(sweep) * _bound_lines_per_row(references) + _bound_lines_within_row(sweep),)
+    )
     return space.at_most(outer), group_footprint(references, depth).total
 
 
-def _sweep_classes(sweep: RowSweep) -> Classes:
+def _derive_sweep_classes(sweep: RowSweep) -> Classes:
     """Partition the lines of a sweep by their position in a row."""
     outer = sweep.references[0].chain[: sweep.depth]
     try:
         rows, lines = (
             FactoredProduct((amount,)).at_most(outer).value
-            for amount in (_live_row_count(sweep), _lines_of_row(sweep.references))
+            for amount in (_count_live_rows(sweep), _bound_lines_per_row(sweep.references))
         )
     except UnboundedError:
         return ()
-    return ((rows, _lines_in_one_row(sweep), lines),)
+    return ((rows, _bound_lines_within_row(sweep), lines),)
 
 
-def _live_row_count(sweep: RowSweep) -> Poly:
+def _count_live_rows(sweep: RowSweep) -> Poly:
     """Count the rows from the trailing to the leading reference."""
     total = ZERO
     for number, (front, back) in enumerate(zip(sweep.ahead[:-1], sweep.behind[:-1], strict=True)):
@@ -224,12 +236,14 @@ def _live_row_count(sweep: RowSweep) -> Poly:
     return total
 
 
-def _lines_of_row(references: tuple[Reference, ...]) -> Poly:
+def _bound_lines_per_row(references: tuple[Reference, ...]) -> Poly:
     first = references[0]
     box = group_footprint(references, len(first.chain) - 1).hull
-    return interval_lines(box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines)
+    return bound_interval_lines(
+        box[contiguous_dimension(first.array)], first.chain[-1].facts, first.array, first.whole_lines
+    )
 
 
-def _lines_in_one_row(sweep: RowSweep) -> Poly:
+def _bound_lines_within_row(sweep: RowSweep) -> Poly:
     """Bound the lines from the trailing to the leading reference as if both were in one row."""
     return a.ceil_div(Poly.constant(max(0, sweep.ahead[-1] - sweep.behind[-1])), LINE) + 1

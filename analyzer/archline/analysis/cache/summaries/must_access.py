@@ -30,23 +30,30 @@ from archline.algebra.effort import TooComplexError, limit_effort
 from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ONE, ZERO, Poly
 from archline.algebra.sums.summation import UnresolvedError, sum_over
-from archline.analysis.cache.footprint.windows import slope_of
-from archline.analysis.cache.summaries.regions import Box, Claims, Half, MustTouchRegion, Part, RegionCollector
+from archline.analysis.cache.footprint.windows import find_coefficient
+from archline.analysis.cache.summaries.regions import (
+    ArrayPart,
+    Claims,
+    Half,
+    HalfOpenBox,
+    MustTouchRegion,
+    RegionCollector,
+)
 from archline.analysis.cost import TouchedRegion
-from archline.ir.layout import LINE, array_lines
-from archline.ir.recursive import MustLowering, TooManyPathsError, enumerate_paths, recursive_calls
+from archline.ir.layout import LINE, count_array_lines
+from archline.ir.recursive import MustLowering, TooManyPathsError, enumerate_paths, find_recursive_calls
 from archline.ir.recursive import lower_recursive_body as body_of
-from archline.ir.tree import Array, Node, UntracedError, contiguous_dimension, iter_accesses, writes_only
+from archline.ir.tree import Array, Node, UntracedError, contiguous_dimension, iterate_accesses, remove_pure_reads
 from archline.language import syntax as s
-from archline.language.call_graph import callees_first
+from archline.language.call_graph import list_components
 from archline.language.model import Module
 from archline.records import memoised, record, replace
 
-MAX_BOXES = 12
+MAX_LEAF_BOXES = 12
 """The maximum number of regions of leaves that are tried as claims."""
 
 
-def whole_array_claims(array: Array) -> list[MustTouchRegion]:
+def list_array_claims(array: Array) -> list[MustTouchRegion]:
     """List the candidate claims about an array that do not depend on indices, strongest first."""
     dimensions = len(array.extents)
     zeros, units, twos = (0,) * dimensions, (1,) * dimensions, (2,) * dimensions
@@ -58,14 +65,14 @@ def whole_array_claims(array: Array) -> list[MustTouchRegion]:
     return [*claims, *(MustTouchRegion(zeros, *margins) for margins in ((1, 0), (0, 1), (1, 1)))]
 
 
-def box_claims(
-    boxes: Iterable[Box], known: Sequence[Poly], names: Iterable[str], facts: Facts
+def list_box_claims(
+    boxes: Iterable[HalfOpenBox], known: Sequence[Poly], names: Iterable[str], facts: Facts
 ) -> list[MustTouchRegion]:
     """List claims of the boxes that a leaf touches, also with indices replaced by sums that `known` makes equal."""
-    largest = _maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
-    equations = list(_equal_indices(known))
-    result: dict[Box, None] = {}
-    for box in largest[:MAX_BOXES]:
+    largest = _select_maximal_boxes(dict.fromkeys(boxes), facts.nonnegative)
+    equations = list(_iterate_index_equations(known))
+    result: dict[HalfOpenBox, None] = {}
+    for box in largest[:MAX_LEAF_BOXES]:
         for name, value in (("", ZERO), *equations):
             shifted = tuple((lo.substitute({name: value}), hi.substitute({name: value})) for lo, hi in box)
             if all(end.names.issubset(names) and facts.restore(end) == end for ends in shifted for end in ends):
@@ -73,25 +80,25 @@ def box_claims(
     return [MustTouchRegion((0,) * len(box), own=box) for box in result]
 
 
-def _maximal_boxes(boxes: Iterable[Box], nonnegative: Callable[[Poly], bool]) -> list[Box]:
-    result: list[Box] = []
+def _select_maximal_boxes(boxes: Iterable[HalfOpenBox], nonnegative: Callable[[Poly], bool]) -> list[HalfOpenBox]:
+    result: list[HalfOpenBox] = []
     for box in boxes:
         if not any(_is_contained(box, existing, nonnegative) for existing in result):
             result = [*(existing for existing in result if not _is_contained(existing, box, nonnegative)), box]
     return result
 
 
-def _is_contained(one: Box, other: Box, nonnegative: Callable[[Poly], bool]) -> bool:
+def _is_contained(one: HalfOpenBox, other: HalfOpenBox, nonnegative: Callable[[Poly], bool]) -> bool:
     pairs = zip(one, other, strict=True)
     return all(nonnegative(lo - low) and nonnegative(high - hi) for (lo, hi), (low, high) in pairs)
 
 
-def _equal_indices(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
+def _iterate_index_equations(known: Sequence[Poly]) -> Iterator[tuple[str, Poly]]:
     """Yield names with the sums that they equal if all values of `known` are nonnegative."""
     for first, second in combinations(known, 2):
         if first + second == ZERO:
             for name in sorted(first.names):
-                slope = slope_of(first, name)
+                slope = find_coefficient(first, name)
                 if slope is not None and slope * slope == Poly.constant(1):
                     yield name, Poly.symbol(name) - first * slope
 
@@ -111,13 +118,15 @@ def _are_in_separate_rows(array: Array, one: MustTouchRegion, other: MustTouchRe
         return False
     for dimension, ((lo, hi), (low, high)) in enumerate(zip(one.own, other.own, strict=True)):
         is_single = hi - lo == high - low == Poly.constant(1)
-        disjoint = facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (is_single and _never_equal(lo, low))
+        disjoint = (
+            facts.nonnegative(low - hi) or facts.nonnegative(lo - high) or (is_single and _is_never_equal(lo, low))
+        )
         if disjoint and dimension != contiguous_dimension(array):
             return True
     return False
 
 
-def _never_equal(one: Poly, other: Poly) -> bool:
+def _is_never_equal(one: Poly, other: Poly) -> bool:
     """Test whether two integers always differ by a nonzero remainder, as t%2 and (t + 1)%2."""
     difference = one - other
     rest = difference - difference.constant_term
@@ -127,7 +136,7 @@ def _never_equal(one: Poly, other: Poly) -> bool:
     return remainder != 0 if divisor == 0 else remainder.q == 1 and int(remainder.p) % divisor != 0
 
 
-MAX_TRIES = 200
+MAX_TESTED_BOXES = 200
 """The maximum number of boxes that are tested while a box is cut at the ends of parts."""
 _TRANSPOSED_HALF: Mapping[Half, Half] = {"": "", "lower": "upper", "upper": "lower"}
 """The half that results from exchanging rows and columns."""
@@ -150,36 +159,36 @@ class BoxCover:
     way: SizeBounds
     tries: int = 0
 
-    def is_covered(self, box: Box, parts: Sequence[Part]) -> bool:
+    def is_covered(self, box: HalfOpenBox, parts: Sequence[ArrayPart]) -> bool:
         self.tries += 1
         if any(self.way.nonnegative(lo - hi) for lo, hi in box):
             return True
         for number, part in enumerate(parts):
-            if self.tries > MAX_TRIES:
+            if self.tries > MAX_TESTED_BOXES:
                 return False
             rest = (*parts[:number], *parts[number + 1 :])
-            if not part.half and self._begins_at(part.box, box) and self._is_covered_from(box, part.box, rest):
+            if not part.half and self._is_at_beginning(part.box, box) and self._is_covered_from(box, part.box, rest):
                 return True
         return False
 
-    def half(self, box: Box, half: Half, parts: Sequence[Part]) -> bool:
+    def half(self, box: HalfOpenBox, half: Half, parts: Sequence[ArrayPart]) -> bool:
         """Test whether parts cover half of a square box."""
         if half == "upper":
             # Exchange rows and columns.
             return self._is_lower_half_covered(
-                box[::-1], [Part(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts]
+                box[::-1], [ArrayPart(part.box[::-1], _TRANSPOSED_HALF[part.half]) for part in parts]
             )
         return self._is_lower_half_covered(box, parts)
 
-    def _is_lower_half_covered(self, box: Box, parts: Sequence[Part]) -> bool:
+    def _is_lower_half_covered(self, box: HalfOpenBox, parts: Sequence[ArrayPart]) -> bool:
         self.tries += 1
         (top, bottom), (left, right) = box
         if self.way.nonnegative(top - bottom):
             return True
         for number, part in enumerate(parts):
             if (
-                self.tries > MAX_TRIES
-                or not self._begins_at(part.box, box)
+                self.tries > MAX_TESTED_BOXES
+                or not self._is_at_beginning(part.box, box)
                 or not self._contains_triangle(part, top - left)
             ):
                 continue
@@ -199,15 +208,15 @@ class BoxCover:
                 return True
         return False
 
-    def _contains_triangle(self, part: Part, diagonal: Poly) -> bool:
+    def _contains_triangle(self, part: ArrayPart, diagonal: Poly) -> bool:
         """Test whether a part contains all elements of its box below a diagonal, given as row minus column."""
         (top, _), (left, _) = part.box
         return not part.half or (part.half == "lower" and self.way.nonnegative(diagonal - (top - left)))
 
-    def _begins_at(self, part: Box, box: Box) -> bool:
+    def _is_at_beginning(self, part: HalfOpenBox, box: HalfOpenBox) -> bool:
         return all(self.way.nonnegative(low - lo) for (low, _), (lo, _) in zip(box, part, strict=True))
 
-    def _is_covered_from(self, box: Box, part: Box, others: Sequence[Part]) -> bool:
+    def _is_covered_from(self, box: HalfOpenBox, part: HalfOpenBox, others: Sequence[ArrayPart]) -> bool:
         """Test whether a part at the beginning of a box, and further parts, cover the box."""
         short = [index for index, (_, end) in enumerate(box) if not self.way.nonnegative(part[index][1] - end)]
         if not short:
@@ -219,7 +228,7 @@ class BoxCover:
         return self.is_covered(behind, others) and self._is_covered_from(before, part, others)
 
 
-Claimed = tuple[tuple[Array, MustTouchRegion], ...]
+ArrayClaims = tuple[tuple[Array, MustTouchRegion], ...]
 MAX_TERM_PRODUCTS = 400_000
 """The effort limit for each body, for the claims of mutually recursive algorithms, and for those of local arrays."""
 
@@ -233,14 +242,14 @@ class MustAccess:
 
     bodies: Mapping[s.Algorithm, FollowedBody]
     claims: Claims
-    made: Mapping[s.Algorithm, Claimed]
+    made: Mapping[s.Algorithm, ArrayClaims]
 
-    def touched(self, algorithm: s.Algorithm) -> Claimed:
+    def touched(self, algorithm: s.Algorithm) -> ArrayClaims:
         """List regions that a call touches and that share no line, in its arguments and local arrays."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
         result: list[tuple[Array, MustTouchRegion]] = []
         for array in body.given:
-            nonempty = [claim for claim in claimed.get(array.name, ()) if body.is_about(array, claim)]
+            nonempty = [claim for claim in claimed.get(array.name, ()) if body.can_be_nonempty(array, claim)]
             result += [(array, claim) for claim in select_separate_claims(array, nonempty, body.facts)]
         return (*result, *self.made[algorithm])
 
@@ -258,7 +267,7 @@ class MustAccess:
                 continue
             # Regions without a closed form count nothing.
             with suppress(UnresolvedError, TooComplexError):
-                total = total + _claim_lines(array, claim, body.facts, plain)
+                total = total + _bound_claim_lines(array, claim, body.facts, plain)
         return body.facts.restore(total)
 
     def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
@@ -275,35 +284,34 @@ class MustAccess:
         return tuple(regions)
 
 
-def must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
+def derive_must_access(module: Module, algorithm: s.Algorithm, written: bool = False) -> MustAccess:
     """Derive the regions that calls touch in full, or write in full if `written`."""
     bodies: dict[s.Algorithm, FollowedBody] = {}
     claims: dict[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]] = {}
-    local_claims: dict[s.Algorithm, Claimed] = {}
-    for together in callees_first(module, algorithm):
+    local_claims: dict[s.Algorithm, ArrayClaims] = {}
+    for together in list_components(module, algorithm):
         followed = {callee: body for callee in together if (body := _follow_body(module, callee, written)) is not None}
         bodies |= followed
         try:
             with limit_effort(MAX_TERM_PRODUCTS, own=True):
-                claims |= _greatest_fixpoint(followed, claims)
+                claims |= _find_greatest_fixpoint(followed, claims)
         except (TooComplexError, RecursionError):
             claims |= {callee: {} for callee in followed}
-        local_claims |= {callee: _local_array_claims(body, claims) for callee, body in followed.items()}
+        local_claims |= {callee: _derive_local_array_claims(body, claims) for callee, body in followed.items()}
     return MustAccess(bodies, claims, local_claims)
 
 
 # Claims
-def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
+def _find_greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims) -> Claims:
     """Remove claims that do not follow from the claims of callees, until all that are left do.
 
     In place of a claim about a whole array, the next weaker one is tried. `known` has the claims of other algorithms.
     """
-    weaker = {
-        callee: {array.name: whole_array_claims(array) for array in body.given} for callee, body in bodies.items()
-    }
+    weaker = {callee: {array.name: list_array_claims(array) for array in body.given} for callee, body in bodies.items()}
     current = {
         callee: {
-            array.name: [weaker[callee][array.name].pop(0), *body.leaf_claims(array, known)] for array in body.given
+            array.name: [weaker[callee][array.name].pop(0), *body.iterate_leaf_claims(array, known)]
+            for array in body.given
         }
         for callee, body in bodies.items()
     }
@@ -317,20 +325,20 @@ def _greatest_fixpoint(bodies: Mapping[s.Algorithm, FollowedBody], known: Claims
                     if body.implies(array, claim, assumed):
                         continue
                     changed = True
-                    touched = body.may_touch(array, assumed)
+                    touched = body.is_touched_on_all_paths(array, assumed)
                     claimed.remove(claim)
                     if claim.own is None and untried and touched:
                         claimed.insert(0, untried.pop(0))
     return current
 
 
-def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
+def _derive_local_array_claims(body: FollowedBody, claims: Claims) -> ArrayClaims:
     """Derive the claims of local arrays that lie one above the other on the stack, for the most such arrays."""
     result: dict[Array, MustTouchRegion] = {}
     try:
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
             for array in body.local_arrays:
-                claim = _first_valid_claim(body, array, claims)
+                claim = _find_first_valid_claim(body, array, claims)
                 if claim is not None:
                     result[array] = claim
     except (TooComplexError, RecursionError):
@@ -339,24 +347,27 @@ def _local_array_claims(body: FollowedBody, claims: Claims) -> Claimed:
     return tuple((array, result[array]) for array in max(stacks, key=len, default=[]))
 
 
-def _first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
+def _find_first_valid_claim(body: FollowedBody, array: Array, claims: Claims) -> MustTouchRegion | None:
     """Find the first claim about a local array that holds and whose region can be nonempty."""
-    candidates = whole_array_claims(array) if body.may_touch(array, claims) else []
+    candidates = list_array_claims(array) if body.is_touched_on_all_paths(array, claims) else []
     return next(
-        (claim for claim in candidates if body.is_about(array, claim) and body.implies(array, claim, claims)), None
+        (claim for claim in candidates if body.can_be_nonempty(array, claim) and body.implies(array, claim, claims)),
+        None,
     )
 
 
 # Lines of claims
-def _claim_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _bound_claim_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     if claim.half:
-        return _half_square_lines(array, claim, facts, plain)
+        return _bound_half_square_lines(array, claim, facts, plain)
     if claim.before or claim.behind or claim.own is not None:
-        return _inner_region_lines(array, claim, facts)
-    return _extents_indicator(claim.least, array, facts) * (_zmorton_lines(array) or array_lines(array))
+        return _bound_inner_region_lines(array, claim, facts)
+    return _make_extents_indicator(claim.least, array, facts) * (
+        _bound_zmorton_lines(array) or count_array_lines(array)
+    )
 
 
-def _zmorton_lines(array: Array) -> Poly | None:
+def _bound_zmorton_lines(array: Array) -> Poly | None:
     """Bound the lines of an array in Z-Morton order from below; None in other layouts."""
     if array.layout != "zmorton":
         return None
@@ -364,7 +375,7 @@ def _zmorton_lines(array: Array) -> Poly | None:
     return a.ceil_div(rows * columns, LINE)
 
 
-def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
+def _make_extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly:
     """Build a factor of at most 1 that is 0 if an extent is below its minimum, unless the array is empty."""
     factor = ONE
     for extent in dict.fromkeys(extent for extent, minimum in zip(array.extents, least, strict=True) if minimum > 1):
@@ -373,7 +384,7 @@ def _extents_indicator(least: Sequence[int], array: Array, facts: Facts) -> Poly
     return factor
 
 
-def _half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
+def _bound_half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain: bool) -> Poly:
     """Bound the lines of half a square from below, row by row or column by column; `plain` gives a weaker bound."""
     extent, row = array.extents[0], Poly.symbol("row")
     if array.layout == "zmorton":
@@ -387,10 +398,10 @@ def _half_square_lines(array: Array, claim: MustTouchRegion, facts: Facts, plain
     return sum_over(row_lines, "row", ZERO, extent - int(claim.beside), facts)
 
 
-def _inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
+def _bound_inner_region_lines(array: Array, claim: MustTouchRegion, facts: Facts) -> Poly:
     """Bound the lines of a region from below: w words of a row are at least ceil(w/L) lines."""
     part = replace(array, extents=tuple(facts.positive_part(hi - lo) for lo, hi in claim.of(array)))
-    return _zmorton_lines(part) or array_lines(part)
+    return _bound_zmorton_lines(part) or count_array_lines(part)
 
 
 # Bodies
@@ -451,11 +462,11 @@ class FollowedBody:
                 return False
         return True
 
-    def leaf_claims(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
+    def iterate_leaf_claims(self, array: Array, claims: Claims) -> Iterator[MustTouchRegion]:
         """Yield candidate claims from the boxes that leaves touch, if indices select the work of calls."""
         result: dict[MustTouchRegion, None] = {}
         for conditions, nodes in self.ways:
-            targets = {call.target for call in recursive_calls(nodes)}
+            targets = {call.target for call in find_recursive_calls(nodes)}
             of_callees = (
                 claim
                 for callee in targets & claims.keys()
@@ -468,15 +479,15 @@ class FollowedBody:
                 certain = (region for region in parts if all(map(way.nonnegative, region.needs)))
                 boxes = (region.part.box for region in certain if not region.part.half)
                 names = (*self.sizes, *self.indices)
-                result |= dict.fromkeys(box_claims(boxes, conditions, names, way.refined))
+                result |= dict.fromkeys(list_box_claims(boxes, conditions, names, way.refined))
         return iter(result)
 
-    def is_about(self, array: Array, claim: MustTouchRegion) -> bool:
+    def can_be_nonempty(self, array: Array, claim: MustTouchRegion) -> bool:
         """Test whether the claimed region of an array can be nonempty."""
         missing = [least - 1 - extent for extent, least in zip(array.extents, claim.least, strict=True)]
         return not any(map(self.facts.nonnegative, (*missing, *(lo - hi for lo, hi in claim.of(array)))))
 
-    def may_touch(self, array: Array, claims: Claims) -> bool:
+    def is_touched_on_all_paths(self, array: Array, claims: Claims) -> bool:
         """Test whether every path accesses an array, or passes it to a call with a claim about it."""
         large = tuple(extent - 2 for extent in array.extents)
         return all(
@@ -501,7 +512,7 @@ def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> Follo
     try:
         with limit_effort(MAX_TERM_PRODUCTS, own=True):
             body = body_of(module, algorithm, MustLowering())
-        nodes = tuple(writes_only(body.nodes)) if written else body.nodes
+        nodes = tuple(remove_pure_reads(body.nodes)) if written else body.nodes
         paths = tuple((known or (), path_nodes) for known, path_nodes in enumerate_paths(nodes))
     except (UntracedError, TooManyPathsError, TooComplexError, RecursionError):
         return None
@@ -511,14 +522,14 @@ def _follow_body(module: Module, algorithm: s.Algorithm, written: bool) -> Follo
 
 def _mentioned_arrays(nodes: Sequence[Node]) -> Iterator[Array]:
     """Yield the arrays that nodes access or pass to calls."""
-    yield from (access.array for access, _ in iter_accesses(tuple(nodes)))
-    yield from (view.array for call in recursive_calls(nodes) for view in call.views.values())
+    yield from (access.array for access, _ in iterate_accesses(tuple(nodes)))
+    yield from (view.array for call in find_recursive_calls(nodes) for view in call.views.values())
 
 
 def _mentions_array(nodes: Sequence[Node], array: Array, claims: Claims) -> bool:
     """Test whether nodes access an array, or pass it to a call with a claim about it."""
-    return any(access.array is array for access, _ in iter_accesses(tuple(nodes))) or any(
+    return any(access.array is array for access, _ in iterate_accesses(tuple(nodes))) or any(
         view.array is array and bool(claims.get(call.target, {}).get(name))
-        for call in recursive_calls(nodes)
+        for call in find_recursive_calls(nodes)
         for name, view in call.views.items()
     )

@@ -22,43 +22,43 @@ from archline.algebra.prove.farkas import Situation
 from archline.algebra.prove.handelman import ConeConstraint, cone_constraints, iterate_proposals
 from archline.expr.intervals import EvaluationError
 from archline.expr.solutions import SizeSearch
-from archline.ir.declarations import Declaration, declared_scope, index_declaration
-from archline.ir.factored import UnboundedError, max_in_loop
+from archline.ir.declarations import IndexProperties, declared_scope, read_index_properties
+from archline.ir.factored import UnboundedError, bound_max_in_loop
 from archline.ir.layout import ClosedInterval
 from archline.ir.recursive import (
     RecursiveBody,
     TooManyPathsError,
     contains_recursive_call,
     enumerate_paths,
-    recursive_calls,
+    find_recursive_calls,
 )
-from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguous_dimension, iter_accesses
+from archline.ir.tree import Access, Array, Chain, Loop, RecursiveCall, contiguous_dimension, iterate_accesses
 from archline.records import record
 
 MAX_SAMPLES = 60
 """The number of sample points."""
-ORIGINS = (0, 5, 40)
+SAMPLE_ORIGINS = (0, 5, 40)
 """The values from which on indices without a minimum are sampled, and the distances of sizes from their minimum."""
-MAX_CALLS = 20_000
+MAX_FOLLOWED_CALLS = 20_000
 """The maximum number of calls whose case is evaluated at samples."""
 Point = Mapping[str, int]
-Box = tuple[ClosedInterval, ...]
+ClosedBox = tuple[ClosedInterval, ...]
 """The first and the last entry in each dimension."""
-End = tuple[Array, int, int]
+SubscriptEnd = tuple[Array, int, int]
 """An array, a dimension, and a sign: 1 for the largest subscript of accesses, -1 for the smallest."""
 
 
-def reach_of(body: RecursiveBody) -> ReachedBoxes | None:
+def derive_reached_boxes(body: RecursiveBody) -> ReachedBoxes | None:
     """Derive the boxes that calls reach; None without indices, or if arrays are not passed whole."""
     if not body.scope.module.signatures[body.algorithm].indices:
         return None
     try:
-        return ReachedBoxes(body, tuple(_access_paths(body)))
-    except NotReachedError:
+        return ReachedBoxes(body, tuple(_iterate_access_paths(body)))
+    except UnknownReachError:
         return None
 
 
-class NotReachedError(Exception):
+class UnknownReachError(Exception):
     """The recursion does not work by indices on whole arrays, or its paths are not known."""
 
 
@@ -70,7 +70,7 @@ class AccessPath:
     accesses: tuple[tuple[Access, Chain], ...]
     calls: tuple[Mapping[str, Poly], ...]
 
-    def extreme_subscripts(self, end: End) -> Iterator[Poly]:
+    def iterate_extreme_subscripts(self, end: SubscriptEnd) -> Iterator[Poly]:
         """Yield the extreme subscript of each access at an end, times the end's sign. Raises UnboundedError."""
         array, dimension, sign = end
         for access, chain in self.accesses:
@@ -80,7 +80,7 @@ class AccessPath:
                     raise UnboundedError
                 value = place.scaled(sign)
                 for loop in reversed(chain):
-                    value = max_in_loop(value, loop, loop.facts)
+                    value = bound_max_in_loop(value, loop, loop.facts)
                 yield value
 
 
@@ -92,9 +92,9 @@ class ReachedBoxes:
     cases: tuple[AccessPath, ...]
 
     @cached_property
-    def declaration(self) -> Declaration:
+    def declaration(self) -> IndexProperties:
         """The declared facts and ranges of the indices."""
-        return index_declaration(self.body.algorithm, declared_scope(self.body.scope.module, self.body.algorithm))
+        return read_index_properties(self.body.algorithm, declared_scope(self.body.scope.module, self.body.algorithm))
 
     @cached_property
     def samples(self) -> IndexSamples:
@@ -102,7 +102,7 @@ class ReachedBoxes:
         return IndexSamples(self.body, self.declaration, self.cases)
 
     @cached_property
-    def boxes(self) -> dict[Array, Box]:
+    def boxes(self) -> dict[Array, ClosedBox]:
         """The boxes that contain the accesses of a call to its array arguments, for arrays where one is found."""
         return {array: box for array in self.body.given if (box := self._derive_box(array)) is not None}
 
@@ -110,7 +110,7 @@ class ReachedBoxes:
         """Combine the declared facts with the nonnegative values `known`."""
         return Situation((*self.declaration.facts, *known), self.declaration.ranges, {})
 
-    def _derive_box(self, array: Array) -> Box | None:
+    def _derive_box(self, array: Array) -> ClosedBox | None:
         """Derive the box of a call's accesses to an array, in its indices; None if no bound depends on indices.
 
         The box may extend beyond the array.
@@ -121,12 +121,14 @@ class ReachedBoxes:
         for dimension, extent in enumerate(array.extents):
             low, high = (self._derive_end((array, dimension, sign)) for sign in (-1, 1))
             result.append((ZERO if low is None else -low, extent - 1 if high is None else high))
-        return tuple(result) if any(_names_index(end, self.body) for interval in result for end in interval) else None
+        return (
+            tuple(result) if any(_mentions_index(end, self.body) for interval in result for end in interval) else None
+        )
 
-    def _derive_end(self, end: End) -> Poly | None:
+    def _derive_end(self, end: SubscriptEnd) -> Poly | None:
         """Derive the extreme subscript of a call at an end, times the end's sign; None without a proof."""
         try:
-            accessed = [tuple(case.extreme_subscripts(end)) for case in self.cases]
+            accessed = [tuple(case.iterate_extreme_subscripts(end)) for case in self.cases]
         except UnboundedError:
             return None
         proposed = (
@@ -180,14 +182,14 @@ class ReachedBoxes:
         return tuple((ONE, Poly.symbol(name)) for name in indices if name not in self.declaration.ranges)
 
 
-def _names_index(value: Poly, body: RecursiveBody) -> bool:
+def _mentions_index(value: Poly, body: RecursiveBody) -> bool:
     return not value.names.isdisjoint(body.scope.module.signatures[body.algorithm].indices)
 
 
 class IndexSamples:
     """Sample points that satisfy the declaration of the indices, and the calls that are made at a point."""
 
-    def __init__(self, body: RecursiveBody, declaration: Declaration, cases: Sequence[AccessPath]) -> None:
+    def __init__(self, body: RecursiveBody, declaration: IndexProperties, cases: Sequence[AccessPath]) -> None:
         self._body, self._declaration, self._cases = body, declaration, cases
         self._followed: dict[tuple[int, ...], tuple[int, tuple[Point, ...]]] = {}
 
@@ -198,14 +200,16 @@ class IndexSamples:
         signature = body.scope.module.signatures[body.algorithm]
         names = (*signature.size_names, *signature.indices)
         search = SizeSearch(names, body.algorithm.where, signature.at_least)
-        points = (self._declaration.draw(search, signature.size_names, random, ORIGINS) for _ in range(MAX_SAMPLES))
+        points = (
+            self._declaration.draw(search, signature.size_names, random, SAMPLE_ORIGINS) for _ in range(MAX_SAMPLES)
+        )
         return tuple(point for point in points if point is not None)
 
     def follow(self, point: Point) -> tuple[int, tuple[Point, ...]]:
         """Return the number of the case that applies, and the points of its calls. Raises EvaluationError."""
         key = tuple(point.values())
         if key not in self._followed:
-            if len(self._followed) > MAX_CALLS:
+            if len(self._followed) > MAX_FOLLOWED_CALLS:
                 raise EvaluationError("too many calls")
             applying = (
                 (position, case)
@@ -223,20 +227,20 @@ class IndexSamples:
 
 
 # Cases
-def _access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
-    if not all(call.target is body.algorithm for call in recursive_calls(body.nodes)):
-        raise NotReachedError
+def _iterate_access_paths(body: RecursiveBody) -> Iterator[AccessPath]:
+    if not all(call.target is body.algorithm for call in find_recursive_calls(body.nodes)):
+        raise UnknownReachError
     try:
         every = enumerate_paths(body.nodes)
     except TooManyPathsError:
-        raise NotReachedError from None
+        raise UnknownReachError from None
     for conditions, nodes in every:
         if conditions is None or any(isinstance(node, Loop) and contains_recursive_call(node) for node in nodes):
-            raise NotReachedError
+            raise UnknownReachError
         calls = [node for node in nodes if isinstance(node, RecursiveCall)]
         if not all(_is_passed_whole(call, array) for call in calls for array in body.given):
-            raise NotReachedError
-        yield AccessPath(conditions, tuple(iter_accesses(nodes)), tuple(call.sizes for call in calls))
+            raise UnknownReachError
+        yield AccessPath(conditions, tuple(iterate_accesses(nodes)), tuple(call.sizes for call in calls))
 
 
 def _is_passed_whole(call: RecursiveCall, array: Array) -> bool:
@@ -247,7 +251,7 @@ def _is_passed_whole(call: RecursiveCall, array: Array) -> bool:
 
 
 # Lines
-def lines_of_box(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
+def count_box_lines(array: Array, box: Sequence[tuple[int, int]], extents: Sequence[int], line: int) -> int:
     """Bound the lines of the part of a box that lies in an array of given extents, with lines of `line` words."""
     along, total = contiguous_dimension(array), 1
     for dimension, ((low, high), extent) in enumerate(zip(box, extents, strict=True)):

@@ -13,19 +13,19 @@ from archline.analysis.cache.footprint.project import clip_loop
 from archline.analysis.cache.footprint.windows import (
     HalfOpenInterval,
     WindowLoop,
-    at_least_zero,
-    union,
-    with_loop_bounds,
+    add_loop_bounds,
+    find_nonnegativity_condition,
+    unite_over_loop,
 )
 from archline.ir.tree import Access, Array, Loop, Node, RecursiveCall, View
 from archline.language import syntax as s
 from archline.records import record
 
-MAX_PARTS = 12
+MAX_MERGED_BOXES = 12
 """The maximum number of boxes among which adjacent ones are merged."""
 MAX_REGIONS = 40
 """The maximum number of regions of a list of nodes, as a loop can turn one region into two."""
-Box = tuple[HalfOpenInterval, ...]
+HalfOpenBox = tuple[HalfOpenInterval, ...]
 """In each dimension the first entry, and the one after the last."""
 Half = Literal["", "lower", "upper"]
 """The half of a square box: all of it, the diagonal and below, or the diagonal and above."""
@@ -46,15 +46,15 @@ class MustTouchRegion:
     half: Half = ""
     beside: bool = False
     """Exclude the diagonal itself."""
-    own: Box | None = None
+    own: HalfOpenBox | None = None
 
-    def box(self, ends: Sequence[HalfOpenInterval]) -> Box:
+    def box(self, ends: Sequence[HalfOpenInterval]) -> HalfOpenBox:
         """Return the box of the region in a view with the given bounds."""
         if self.beside:
-            return beside_diagonal(ends, self.half)
+            return exclude_diagonal(ends, self.half)
         return tuple((lo + self.before, hi - self.behind) for lo, hi in ends)
 
-    def of(self, array: Array) -> Box:
+    def of(self, array: Array) -> HalfOpenBox:
         """Return the box of the region in a whole array."""
         return self.box([(ZERO, extent) for extent in array.extents]) if self.own is None else self.own
 
@@ -64,10 +64,10 @@ Claims = Mapping[s.Algorithm, Mapping[str, Sequence[MustTouchRegion]]]
 
 
 @record
-class Part:
+class ArrayPart:
     """A box of elements of an array, or half of it."""
 
-    box: Box
+    box: HalfOpenBox
     half: Half = ""
 
 
@@ -75,7 +75,7 @@ class Part:
 class ConditionalRegion:
     """A part of an array that is touched if all of `needs` are nonnegative."""
 
-    part: Part
+    part: ArrayPart
     needs: tuple[Poly, ...] = ()
 
     def uses(self, name: str) -> list[int]:
@@ -85,7 +85,7 @@ class ConditionalRegion:
     def at(self, name: str, value: Poly) -> ConditionalRegion:
         values = {name: value}
         box = tuple((lo.substitute(values), hi.substitute(values)) for lo, hi in self.part.box)
-        return ConditionalRegion(Part(box, self.part.half), tuple(need.substitute(values) for need in self.needs))
+        return ConditionalRegion(ArrayPart(box, self.part.half), tuple(need.substitute(values) for need in self.needs))
 
 
 @record(eq=False)
@@ -101,42 +101,42 @@ class RegionCollector:
         for node in nodes:
             match node:
                 case Access(array=array, place=place, wherever=()) if array is self.array:
-                    regions |= dict.fromkeys(map(ConditionalRegion, _element_region(place)))
+                    regions |= dict.fromkeys(map(ConditionalRegion, _make_element_part(place)))
                 case RecursiveCall():
-                    regions |= dict.fromkeys(map(ConditionalRegion, self._regions_of_call(node, facts)))
+                    regions |= dict.fromkeys(map(ConditionalRegion, self._iterate_call_parts(node, facts)))
                 case Loop(body=body):
                     loop = WindowLoop(node.variable, node.lo, node.hi)
-                    inside = self.of(body, with_loop_bounds(loop, facts, 1))
+                    inside = self.of(body, add_loop_bounds(loop, facts, 1))
                     regions |= dict.fromkeys(
-                        total for region in inside for total in _regions_of_loop(region, loop, facts)
+                        total for region in inside for total in _iterate_loop_regions(region, loop, facts)
                     )
                 case _:
                     pass
         listed = list(regions)[:MAX_REGIONS]
         return [*listed, *_merge_adjacent(listed)]
 
-    def _regions_of_call(self, call: RecursiveCall, facts: Facts) -> Iterator[Part]:
+    def _iterate_call_parts(self, call: RecursiveCall, facts: Facts) -> Iterator[ArrayPart]:
         claimed = self.claims.get(call.target, {})
         for name, view in call.views.items():
             for claim in claimed.get(name, ()):
-                if view.array is self.array and _extents_at_least(view, claim.least, facts):
-                    yield from claimed_part(view, claim, call.sizes)
+                if view.array is self.array and _has_minimum_extents(view, claim.least, facts):
+                    yield from iterate_claimed_part(view, claim, call.sizes)
 
 
-def _extents_at_least(view: View, least: Sequence[int], facts: Facts) -> bool:
+def _has_minimum_extents(view: View, least: Sequence[int], facts: Facts) -> bool:
     pairs = zip(view.extents, least, strict=True)
     return all(not minimum or facts.nonnegative(extent - minimum) for extent, minimum in pairs)
 
 
-def _element_region(place: Sequence[Poly | None]) -> Iterator[Part]:
+def _make_element_part(place: Sequence[Poly | None]) -> Iterator[ArrayPart]:
     box = tuple((subscript, subscript + 1) for subscript in place if subscript is not None)
     if len(box) == len(place):
-        yield Part(box)
+        yield ArrayPart(box)
 
 
-def claimed_part(
+def iterate_claimed_part(
     view: View, claim: MustTouchRegion, sizes: Mapping[str, Poly] = MappingProxyType({})
-) -> Iterator[Part]:
+) -> Iterator[ArrayPart]:
     """Yield the claimed part of a view as a part of its array, if the view is a box of the array.
 
     `sizes` are the sizes and indices of the call that receives the view.
@@ -158,45 +158,49 @@ def claimed_part(
         ends.append((start, start + width))
     if claim.own is not None:
         box = (tuple(end.substitute(sizes) for end in interval) for interval in claim.own)
-        yield Part(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, box, strict=True)))
+        yield ArrayPart(tuple((start + lo, start + hi) for (start, _), (lo, hi) in zip(ends, box, strict=True)))
     else:
-        yield Part(claim.box(ends), claim.half)
+        yield ArrayPart(claim.box(ends), claim.half)
 
 
-def _regions_of_loop(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
+def _iterate_loop_regions(touched: ConditionalRegion, turn: WindowLoop, facts: Facts) -> Iterator[ConditionalRegion]:
     """Yield the region that all iterations touch together, or the regions of the first and of the last iteration."""
     name = turn.variable
     clipped = clip_loop(touched.needs, turn, facts)
     if clipped is None:
         return
     turn, needs = clipped
-    box, nonempty, moving = touched.part.box, at_least_zero(turn.hi - turn.lo - 1, facts), touched.uses(name)
+    box, nonempty, moving = (
+        touched.part.box,
+        find_nonnegativity_condition(turn.hi - turn.lo - 1, facts),
+        touched.uses(name),
+    )
     if len(moving) == 1 and not touched.part.half:
         (dimension,) = moving
-        joint = union(box[dimension], turn, with_loop_bounds(turn, facts, 2))
+        joint = unite_over_loop(box[dimension], turn, add_loop_bounds(turn, facts, 2))
         if joint is not None:
             # An interval of one subscript for each iteration is empty if the loop is.
             empty = () if joint[1] - joint[0] == turn.hi - turn.lo else nonempty
-            yield ConditionalRegion(Part((*box[:dimension], joint, *box[dimension + 1 :])), (*needs, *empty))
+            yield ConditionalRegion(ArrayPart((*box[:dimension], joint, *box[dimension + 1 :])), (*needs, *empty))
             return
     if len(box) == 2 and len(moving) == 2:
-        yield from (ConditionalRegion(part, needs) for part in _triangle_of_loop(box, turn, facts))
+        yield from (ConditionalRegion(part, needs) for part in _iterate_loop_triangle(box, turn, facts))
     for value in (turn.lo, turn.hi - 1) if moving else (turn.lo,):
         fixed = touched.at(name, value)
         yield ConditionalRegion(fixed.part, (*fixed.needs, *nonempty))
 
 
-def _triangle_of_loop(box: Box, turn: WindowLoop, facts: Facts) -> Iterator[Part]:
+def _iterate_loop_triangle(box: HalfOpenBox, turn: WindowLoop, facts: Facts) -> Iterator[ArrayPart]:
     """Yield the half of a square that iterations touch row by row, or column by column."""
     square = (turn.lo, turn.hi), (turn.lo, turn.hi)
-    sides: tuple[tuple[Half, Box], ...] = (("lower", box), ("upper", box[::-1]))
+    sides: tuple[tuple[Half, HalfOpenBox], ...] = (("lower", box), ("upper", box[::-1]))
     for half, (rows, columns) in sides:
-        is_strict = _is_strictly_below_diagonal(rows, columns, turn, facts)
+        is_strict = _excludes_diagonal(rows, columns, turn, facts)
         if is_strict is not None:
-            yield Part(beside_diagonal(square, half) if is_strict else square, half)
+            yield ArrayPart(exclude_diagonal(square, half) if is_strict else square, half)
 
 
-def _is_strictly_below_diagonal(
+def _excludes_diagonal(
     rows: HalfOpenInterval, columns: HalfOpenInterval, turn: WindowLoop, facts: Facts
 ) -> bool | None:
     """Test whether a loop touches the half below the diagonal without it (True) or with it (False); None if neither.
@@ -215,7 +219,7 @@ def _is_strictly_below_diagonal(
     return None
 
 
-def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
+def exclude_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> HalfOpenBox:
     """Return the smaller box whose half, with its diagonal, is the half of a square without the diagonal."""
     (top, bottom), (left, right) = square
     if half == "lower":
@@ -225,11 +229,11 @@ def beside_diagonal(square: Sequence[HalfOpenInterval], half: Half) -> Box:
 
 def _merge_adjacent(found: Sequence[ConditionalRegion]) -> Iterator[ConditionalRegion]:
     """Yield the unions of pairs of boxes that are adjacent in one dimension and equal in all other ones."""
-    boxes = [region for region in found if not region.part.half][:MAX_PARTS]
+    boxes = [region for region in found if not region.part.half][:MAX_MERGED_BOXES]
     for left, right in permutations(boxes, 2):
         (first, second) = left.part.box, right.part.box
         different = [index for index, ends in enumerate(first) if ends != second[index]]
         if len(different) == 1 and first[different[0]][1] == second[different[0]][0]:
             dimension = different[0]
             joint = (*first[:dimension], (first[dimension][0], second[dimension][1]), *first[dimension + 1 :])
-            yield ConditionalRegion(Part(joint), tuple(dict.fromkeys((*left.needs, *right.needs))))
+            yield ConditionalRegion(ArrayPart(joint), tuple(dict.fromkeys((*left.needs, *right.needs))))

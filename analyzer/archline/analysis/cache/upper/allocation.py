@@ -27,14 +27,14 @@ from archline.analysis.cache.residency import group as groups
 from archline.analysis.cache.residency import row_split, stencil
 from archline.analysis.cache.residency.base import Resident
 from archline.analysis.cache.residency.single import (
-    in_windows,
+    make_walk_key,
     monotone_walk_residency,
     reloaded_residencies,
     single_reference_residencies,
-    walk_key,
+    window_residencies,
 )
 from archline.analysis.cache.upper.evaluate import AllocationPlan, RetainClasses, RetainRows, Retention
-from archline.analysis.cache.upper.pareto import ParetoChoices, combine_choices
+from archline.analysis.cache.upper.pareto import ParetoChoices, concatenate_choices
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.factored import UnboundedError
 from archline.ir.layout import LINE, WORDS
@@ -59,7 +59,7 @@ class ReferenceCluster:
     @cached_property
     def pins(self) -> tuple[tuple[Loop | None, Poly, Poly], ...]:
         """The windows in which lines may be pinned: a loop (None: the run), the lines and the number of windows."""
-        return tuple(groups.pinned_windows(self.references))
+        return tuple(groups.iterate_pinned_windows(self.references))
 
     @property
     def all_parts(self) -> Iterator[ReferenceCluster]:
@@ -105,15 +105,15 @@ def _build_cluster(
 def joint_residencies(references: Sequence[Reference]) -> Iterator[Resident | None]:
     """Yield the residencies that hold references to one array jointly."""
     if len(references) > 1:
-        yield from in_windows(tuple(references))
+        yield from window_residencies(tuple(references))
         yield from stencil.stencil_residencies(references)
         for derive_residency in (
-            groups.row_and_next_element,
+            groups.row_with_next_element_residency,
             monotone_walk_residency,
             groups.interleaved_residency,
-            groups.by_turns,
-            stencil.row_with_pinned_entries,
-            stencil.up_to,
+            groups.interleaved_line_residency,
+            stencil.pinned_row_residency,
+            stencil.row_prefix_residency,
         ):
             yield derive_residency(references)
 
@@ -135,7 +135,7 @@ def partition_references(references: Sequence[Reference]) -> Iterator[list[list[
     if len(references) == 1:
         return
     yield [list(references)]
-    yield _group_by_key((walk_key(reference), reference) for reference in references)
+    yield _group_by_key((make_walk_key(reference), reference) for reference in references)
     for depth in range(max(len(reference.chain) for reference in references) + 1):
         # Movement one loop further out counts too: a row and the element after it move together in the loop around.
         for key_of, inner in (
@@ -178,19 +178,19 @@ def _row_position(reference: Reference, depth: int) -> tuple[object, ...]:
     )
 
 
-MAX_STATES, MAX_OPTIONS = 32, 12
+MAX_PLAN_CHOICES, MAX_ARRAY_CHOICES = 32, 12
 """The maximum number of choices that are kept at each sample: for several arrays together, and for one array."""
-MAX_RETENTIONS = 100_000
+MAX_RETENTION_PRODUCTS = 100_000
 """The maximum number of term products for the retentions of one plan."""
 SMALL_CAPACITIES, LARGE_SAMPLE_COUNT = (1, 2, 3, 4), 3
 """Cache sizes in lines that are filled greedily, and the number of largest samples at which they are."""
-MIN_SAVING_SHARE = 50
+NEGLIGIBLE_SAVING_DIVISOR = 50
 """A saving of at most one part in this number of all misses is ignored."""
 MAX_FLOAT_VALUE = 10**300
 """Larger values at samples are replaced by this one, as comparisons use floats."""
-Numbers = Mapping[Resident, tuple[int, int]]
+SampleValues = Mapping[Resident, tuple[int, int]]
 """The lines and the misses of residencies at a sample."""
-Region = frozenset[int]
+LoopSet = frozenset[int]
 """The loops around some accesses, by identity."""
 
 
@@ -214,7 +214,7 @@ class AllocationPlanner:
         for reference in self.references:
             units = tuple(single_reference_residencies(reference))
             self._alone[reference] = (*units, *filter(None, reloaded_residencies(reference, units, self.references)))
-        own = {reference: _without_equivalent(units) for reference, units in self._alone.items()}
+        own = {reference: _drop_equivalent_residencies(units) for reference, units in self._alone.items()}
         arrays = [list(enumerate_clusterings(group, own)) for group in group_by_array(self.references)]
         self._clusters = [
             list(dict.fromkeys(part for clusters in clusterings for cluster in clusters for part in cluster.all_parts))
@@ -226,44 +226,44 @@ class AllocationPlanner:
         can_hold_nothing = len(nothing) == len(self.references)
         if can_hold_nothing:
             result[frozenset()] = self._build_plan(nothing)
-        small_choices = self._greedy_small_capacity(nothing) if can_hold_nothing else ()
-        for numbered in chain(self._frontier_choices(arrays), small_choices):
-            units = tuple([self._by_number[number] for number in numbered])
+        small_choices = self._fill_small_capacities(nothing) if can_hold_nothing else ()
+        for numbered in chain(self._iterate_pareto_choices(arrays), small_choices):
+            units = tuple([self._residencies[number] for number in numbered])
             key = frozenset(units)
             if key not in result:
                 result[key] = self._build_plan(units)
         return list(result.values())
 
-    def at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
+    def evaluate_at_sample(self, plan: AllocationPlan, sample: int) -> tuple[Number, Number] | None:
         """Evaluate the lines and the misses of a plan at a sample; None if a residency has no value there."""
         exact = self._exact[sample]
         if not all(unit in exact for unit in plan.units):
             return None
-        lines: list[Number] = [int(has_scratch) for has_scratch in self._uncached_regions(plan.units)]
+        lines: list[Number] = [int(has_scratch) for has_scratch in self._mark_scratch_regions(plan.units)]
         for unit in plan.units:
             for region in self._held_regions(unit)[0]:
                 lines[region] += exact[unit][0]
         return max(lines), sum(exact[unit][1] for unit in plan.units)
 
-    def with_few_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
+    def with_single_lines(self, plans: Iterable[AllocationPlan]) -> Iterator[AllocationPlan]:
         """Yield variants of plans in which residencies that save few misses are replaced by ones of at most a line.
 
         The best plans for some capacity use up spare lines, which may be too many at another L.
         """
-        large = [numbers for point, numbers in zip(self.points, self._numbers, strict=True) if point["L"] > 1]
+        large = [numbers for point, numbers in zip(self.points, self._float_safe_values, strict=True) if point["L"] > 1]
         if not large:
             return
         numbers = large[-1]
         for plan in plans:
             if all(unit in numbers for unit in plan.units):
-                max_rise = sum(numbers[unit][1] for unit in plan.units) // MIN_SAVING_SHARE
+                max_rise = sum(numbers[unit][1] for unit in plan.units) // NEGLIGIBLE_SAVING_DIVISOR
                 units = tuple(
                     chain.from_iterable(self._replace_by_single_lines(unit, max_rise, numbers) for unit in plan.units)
                 )
                 if units != plan.units:
                     yield self._build_plan(units)
 
-    def _replace_by_single_lines(self, unit: Resident, max_rise: int, numbers: Numbers) -> tuple[Resident, ...]:
+    def _replace_by_single_lines(self, unit: Resident, max_rise: int, numbers: SampleValues) -> tuple[Resident, ...]:
         """Replace a residency by ones of at most a line, unless misses rise by more than `max_rise`."""
         if unit.scratch:
             return (unit,)
@@ -281,7 +281,7 @@ class AllocationPlanner:
     def _evaluate_residencies(self, units: Iterable[Resident]) -> None:
         """Evaluate the lines and misses of all residencies at every sample."""
         self._units = {unit: number for number, unit in enumerate(dict.fromkeys(units))}
-        units = self._by_number
+        units = self._residencies
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
         names = sorted({name for value in restored.values() for name in value.names})
         compiler = Compiler(names)
@@ -297,7 +297,7 @@ class AllocationPlanner:
             self._exact.append(values)
 
     @cached_property
-    def _numbers(self) -> list[Numbers]:
+    def _float_safe_values(self) -> list[SampleValues]:
         """The lines and misses at each sample as integers that floats can represent."""
         return [
             {unit: (min(round(x), MAX_FLOAT_VALUE), min(round(y), MAX_FLOAT_VALUE)) for unit, (x, y) in values.items()}
@@ -305,53 +305,55 @@ class AllocationPlanner:
         ]
 
     @cached_property
-    def _regions(self) -> list[Region]:
+    def _regions(self) -> list[LoopSet]:
         """The sets of loops around references, innermost first."""
         # Regions of equal depth keep the order of the text, so that reports are reproducible.
         regions = dict.fromkeys(frozenset(map(id, reference.chain)) for reference in self.references)
         return sorted(regions, key=len, reverse=True)
 
     # Best choices at samples
-    def _frontier_choices(self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]) -> Iterator[tuple[int, ...]]:
+    def _iterate_pareto_choices(
+        self, arrays: Sequence[Sequence[Sequence[ReferenceCluster]]]
+    ) -> Iterator[tuple[int, ...]]:
         """Yield the choices with fewest misses for some number of lines at each sample, as numbers of residencies."""
         by_clustering = ([self._combine_clusters(clusters) for clusters in clusterings] for clusterings in arrays)
-        by_array = (combine_choices(choices).best(MAX_OPTIONS) for choices in by_clustering)
-        together = reduce(lambda one, other: one.combine(other, MAX_STATES), by_array)
+        by_array = (concatenate_choices(choices).best(MAX_ARRAY_CHOICES) for choices in by_clustering)
+        together = reduce(lambda one, other: one.combine(other, MAX_PLAN_CHOICES), by_array)
         return chain.from_iterable(map(together.at, range(len(self.points))))
 
     def _combine_clusters(self, clusters: Sequence[ReferenceCluster]) -> ParetoChoices:
         first, *others = map(self._cluster_choices, clusters)
-        return reduce(lambda one, other: one.combine(other, MAX_OPTIONS), others, first.best(MAX_OPTIONS))
+        return reduce(lambda one, other: one.combine(other, MAX_ARRAY_CHOICES), others, first.best(MAX_ARRAY_CHOICES))
 
-    def _greedy_small_capacity(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
+    def _fill_small_capacities(self, nothing: Sequence[Resident]) -> Iterator[Sequence[int]]:
         """Yield the choices that fill a few lines greedily with the residencies that save most and fit.
 
         The Pareto search may miss these plans, as it compares choices by the region with the largest need.
         """
-        units = [unit for first in nothing for unit in _without_equivalent(self._alone[first.references[0]])]
+        units = [unit for first in nothing for unit in _drop_equivalent_residencies(self._alone[first.references[0]])]
         owners, first = [unit.references[0] for unit in units], [unit.scratch for unit in units]
         choices = self._residency_choices(units)
         samples = range(len(self.points))
         # The benefit of giving up lines depends on the lengths of segments, which differ between samples.
         for sample in samples if any(unit.given_up for unit in units) else samples[-LARGE_SAMPLE_COUNT:]:
-            if all(unit in self._numbers[sample] for unit in nothing):
+            if all(unit in self._float_safe_values[sample] for unit in nothing):
                 yield from choices.greedy_fill(sample, owners, first, SMALL_CAPACITIES)
 
     @memoised
     def _cluster_choices(self, cluster: ReferenceCluster) -> ParetoChoices:
         """The best choices of a cluster, cached as clusterings share clusters."""
         whole = self._residency_choices(cluster.units)
-        return combine_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
+        return concatenate_choices([self._combine_clusters(cluster.parts), whole]) if cluster.parts else whole
 
     def _residency_choices(self, units: Sequence[Resident]) -> ParetoChoices:
         """Make each residency a choice by itself, at the samples where it has values."""
         numbers = [self._units[unit] for unit in units]
-        held, fetching = self._regions_by_number
+        held, fetching = self._region_masks
         distinct_rows, regions = np.unique(
             np.concatenate([held[:, numbers], fetching[:, numbers]], axis=1), axis=0, return_inverse=True
         )
         active, scratch = np.split(distinct_rows, 2, axis=1)
-        lines, misses = self._arrays
+        lines, misses = self._lines_and_misses
         return ParetoChoices(
             lines[:, numbers] * active[:, None],
             np.broadcast_to(scratch[:, None], (len(scratch), len(lines), len(numbers))),
@@ -361,23 +363,23 @@ class AllocationPlanner:
         )
 
     @cached_property
-    def _by_number(self) -> list[Resident]:
+    def _residencies(self) -> list[Resident]:
         return list(self._units)
 
     @cached_property
-    def _arrays(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _lines_and_misses(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """The lines and misses by sample and residency; infinite misses where no value exists."""
         without_value = 0, inf
-        rows = [[numbers.get(unit, without_value) for unit in self._by_number] for numbers in self._numbers]
+        rows = [[numbers.get(unit, without_value) for unit in self._residencies] for numbers in self._float_safe_values]
         both = np.array(rows, dtype=float).reshape(len(rows), len(self._units), 2)
         return both[:, :, 0], both[:, :, 1]
 
     @cached_property
-    def _regions_by_number(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    def _region_masks(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Masks by region and residency: where lines are held, and where every access fetches."""
         active = np.zeros((len(self._regions), len(self._units)), dtype=bool)
         scratch = np.zeros_like(active)
-        for number, unit in enumerate(self._by_number):
+        for number, unit in enumerate(self._residencies):
             held, fetching = self._held_regions(unit)
             active[list(held), number] = True
             if fetching is not None:
@@ -389,9 +391,9 @@ class AllocationPlanner:
         """The regions in which a residency holds lines, and the one in which it fetches at every access."""
         if unit.scratch:
             return (), self._regions.index(frozenset(map(id, unit.references[0].chain)))
-        return self._regions_of(unit.loop, unit.given_up), None
+        return self._regions_inside(unit.loop, unit.given_up), None
 
-    def _uncached_regions(self, units: Sequence[Resident]) -> list[bool]:
+    def _mark_scratch_regions(self, units: Sequence[Resident]) -> list[bool]:
         """Test for each region whether some residency fetches at every access."""
         uncached = {self._held_regions(unit)[1] for unit in units}
         return [region in uncached for region in range(len(self._regions))]
@@ -401,13 +403,13 @@ class AllocationPlanner:
         for unit in units:
             for region in self._held_regions(unit)[0]:
                 held[region].append(unit)
-        needs = tuple(map(self._region_need, map(tuple, held), self._uncached_regions(units)))
+        needs = tuple(map(self._sum_region_lines, map(tuple, held), self._mark_scratch_regions(units)))
         return AllocationPlan(
             units, needs, sum_polynomials(unit.misses for unit in units), partial(self._find_retentions, units)
         )
 
     @memoised
-    def _region_need(self, held: tuple[Resident, ...], anew: bool) -> Poly:
+    def _sum_region_lines(self, held: tuple[Resident, ...], anew: bool) -> Poly:
         """The lines that residencies `held` in a region need, and a line if some residency fetches at every access.
 
         Cached, as plans share most regions.
@@ -425,13 +427,13 @@ class AllocationPlanner:
         The second form of a need is `FactoredProduct.uncapped`. Raises UnboundedError.
         """
         needs: list[list[Poly]] = [[], []]
-        for region, has_scratch in enumerate(self._uncached_regions(plan.units)):
+        for region, has_scratch in enumerate(self._mark_scratch_regions(plan.units)):
             held = [unit.smooth[0] for unit in plan.units if region in self._held_regions(unit)[0]]
             needs[0].append(sum((lines.value for lines in held), ZERO) + int(has_scratch))
             needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(has_scratch))
         return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
 
-    def smooth_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
+    def unrounded_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
         """List the misses, without rounding, of the plans that fit under the facts."""
         result = []
         for plan in plans:
@@ -441,7 +443,7 @@ class AllocationPlanner:
                     result.append(misses)
         return result
 
-    def _regions_of(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
+    def _regions_inside(self, loop: Loop | None, given_up: Chain = ()) -> tuple[int, ...]:
         """The numbers of the regions inside a loop (None: all), except those inside loops that are given up."""
         inside = ((number, region) for number, region in enumerate(self._regions) if loop is None or id(loop) in region)
         return tuple(number for number, region in inside if not any(id(outer) in region for outer in given_up))
@@ -450,12 +452,12 @@ class AllocationPlanner:
         """Find for each array the retentions in spare lines; empty if that exceeds the effort limit."""
         owner = {id(reference): unit for unit in units for reference in unit.references}
         try:
-            with limit_effort(MAX_RETENTIONS, own=True):
-                return tuple(tuple(self._array_retentions(clusters, owner)) for clusters in self._clusters)
+            with limit_effort(MAX_RETENTION_PRODUCTS, own=True):
+                return tuple(tuple(self._iterate_array_retentions(clusters, owner)) for clusters in self._clusters)
         except (TooComplexError, UnboundedError):
             return ()
 
-    def _array_retentions(
+    def _iterate_array_retentions(
         self, clusters: Iterable[ReferenceCluster], owner: Mapping[int, Resident]
     ) -> Iterator[Retention]:
         """Yield retentions for clusters whose residencies in the plan hold no other references."""
@@ -471,9 +473,9 @@ class AllocationPlanner:
     @memoised
     def _cached_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> tuple[Retention, ...]:
         """The retentions of a cluster, which residencies `units` hold, by other residencies or by pinned windows."""
-        return tuple(self._retention_options(units, cluster))
+        return tuple(self._derive_retentions(units, cluster))
 
-    def _retention_options(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
+    def _derive_retentions(self, units: tuple[Resident, ...], cluster: ReferenceCluster) -> Iterator[Retention]:
         references = frozenset(cluster.references)
         fetched, held = (
             sum_polynomials(values) for values in zip(*((unit.misses, unit.space) for unit in units), strict=True)
@@ -484,24 +486,26 @@ class AllocationPlanner:
                 continue
             for classes in unit.classes:
                 yield RetainClasses(
-                    references, (fetched, unit.misses, *classes), self._regions_of(unit.loop, unit.given_up)
+                    references, (fetched, unit.misses, *classes), self._regions_inside(unit.loop, unit.given_up)
                 )
             for side in splits.sides(unit, units) if not unit.given_up else ():
                 find = partial(splits.split, unit, units, side)
                 yield RetainRows(
-                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_of
+                    references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_inside
                 )
         for loop, lines, windows in cluster.pins:
             line_moves = lines * windows * max(reference.moves for reference in cluster.references)
-            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._regions_of(loop))
+            yield RetainClasses(references, (fetched, line_moves, ONE, ZERO, lines), self._regions_inside(loop))
 
 
-def pareto_plans(
+def select_pareto_plans(
     planners: Mapping[AllocationPlan, AllocationPlanner], points: Sequence[Mapping[str, int]]
 ) -> list[AllocationPlan]:
     """Select the plans that are best for some capacity at the largest sample with values, fewest lines first."""
     for sample in reversed([number for number, point in enumerate(points) if point["L"] > 1]):
-        numbers = {plan: values for plan, planner in planners.items() if (values := planner.at_sample(plan, sample))}
+        numbers = {
+            plan: values for plan, planner in planners.items() if (values := planner.evaluate_at_sample(plan, sample))
+        }
         if len(numbers) == len(planners):
             best: list[AllocationPlan] = []
             for plan in sorted(numbers, key=numbers.__getitem__):
@@ -511,6 +515,6 @@ def pareto_plans(
     return [next(iter(planners))]
 
 
-def _without_equivalent(units: Iterable[Resident]) -> tuple[Resident, ...]:
+def _drop_equivalent_residencies(units: Iterable[Resident]) -> tuple[Resident, ...]:
     """Drop residencies with equal lines and misses, except for the last, which holds lines for the shortest time."""
     return tuple({(unit.space, unit.misses, unit.scratch): unit for unit in units}.values())

@@ -18,8 +18,8 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import ZERO, Poly, sum_polynomials
 from archline.analysis.cache.footprint.upper import Reference
 from archline.expr.intervals import EvaluationError
-from archline.ir.factored import UnboundedError, max_in_loop
-from archline.ir.layout import LINE, ClosedInterval, array_lines, stack_lines
+from archline.ir.factored import UnboundedError, bound_max_in_loop
+from archline.ir.layout import LINE, ClosedInterval, count_array_lines, count_stack_lines
 from archline.ir.tree import Array, Chain, contiguous_dimension
 from archline.records import record
 
@@ -49,7 +49,7 @@ class ArrayFootprint:
             clipped = [box for reached in self.boxes if all(box := tuple(self._clip_box(reached, sizes)))]
         except EvaluationError:
             return all_lines
-        return min(all_lines, _count_union(clipped)) if self.boxes else all_lines
+        return min(all_lines, _count_union_points(clipped)) if self.boxes else all_lines
 
     def _clip_box(self, box: Sequence[ClosedInterval], sizes: Sizes) -> Iterator[range]:
         """Clip a box to the array; the range of the contiguous dimension is converted to lines."""
@@ -61,7 +61,7 @@ class ArrayFootprint:
             yield range(first, last + 1)
 
 
-def _count_union(boxes: Sequence[Box]) -> int:
+def _count_union_points(boxes: Sequence[Box]) -> int:
     """Count the points in the union of boxes, by the cells that the ends of the boxes define.
 
     For more than MAX_CELLS cells it is the sum over the boxes, an upper bound.
@@ -110,19 +110,19 @@ def total_footprint(references: Sequence[Reference], facts: Facts) -> TotalFootp
     for array, group in by_array.items():
         if array.local:
             try:
-                tops[_stack_top(array, group[0].chain)] = None
+                tops[_bound_stack_top(array, group[0].chain)] = None
             except UnboundedError:
                 return None
-    given = tuple(_array_footprint(array, group, facts) for array, group in by_array.items() if not array.local)
+    given = tuple(_build_array_footprint(array, group, facts) for array, group in by_array.items() if not array.local)
     stack = max((ref.moves for array, group in by_array.items() if array.local for ref in group), default=1)
     return TotalFootprint(given, tuple(map(facts.restore, tops)), stack)
 
 
-def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts) -> ArrayFootprint:
+def _build_array_footprint(array: Array, references: Sequence[Reference], facts: Facts) -> ArrayFootprint:
     restore = facts.restore
     boxes = () if array.layout == "zmorton" else (reference.hull(0) for reference in references)
     return ArrayFootprint(
-        restore(_max_lines(array)),
+        restore(_bound_array_lines(array)),
         contiguous_dimension(array),
         tuple(map(restore, array.extents)),
         tuple(tuple((restore(low), restore(high)) for low, high in box) for box in boxes),
@@ -130,20 +130,20 @@ def _array_footprint(array: Array, references: Sequence[Reference], facts: Facts
     )
 
 
-def _max_lines(array: Array) -> Poly:
+def _bound_array_lines(array: Array) -> Poly:
     """Return the lines of an array, at most one for each element of a Z-Morton square."""
     if array.layout != "zmorton":
-        return array_lines(array)
+        return count_array_lines(array)
     rows, columns = array.extents
-    return a.minimum(array_lines(array), rows * columns)
+    return a.minimum(count_array_lines(array), rows * columns)
 
 
-def _stack_top(array: Array, chain: Chain) -> Poly:
+def _bound_stack_top(array: Array, chain: Chain) -> Poly:
     """Bound the lines from the bottom of the stack to the end of a local array, over all iterations."""
-    top = stack_lines(array)
+    top = count_stack_lines(array)
     for loop in reversed(chain):
         if loop.variable in top.names:
-            top = chain[0].facts.positive_part(max_in_loop(_merge_floor_terms(top), loop, loop.facts))
+            top = chain[0].facts.positive_part(bound_max_in_loop(_merge_floor_terms(top), loop, loop.facts))
     return top
 
 

@@ -22,12 +22,12 @@ from archline.algebra.facts import Facts
 from archline.algebra.polynomial import Poly
 from archline.analysis.cache.footprint.upper import Reference
 from archline.analysis.cache.residency.base import Resident
-from archline.analysis.cache.residency.row_split import CUT, RowSplit
+from archline.analysis.cache.residency.row_split import SPLIT_ROW, RowSplit
 from archline.expr.intervals import EvaluationError, Number
 from archline.ir.tree import Loop
 from archline.records import memoised, record
 
-MIN_SAVING_SHARE = 10
+NEGLIGIBLE_SAVING_DIVISOR = 10
 """A residency is not tried for a part of the rows if, for all rows, it saves less than a tenth of the misses."""
 MAX_DENSITY_RATIO = 4
 """The best rows save, for each line, at most about this multiple of the average saving."""
@@ -39,7 +39,7 @@ MAX_SPLIT_PLANS = 8
 
 @record(eq=False)
 class CompiledBounds:
-    """Expressions in sizes and in the split symbol `CUT`, each compiled once."""
+    """Expressions in sizes and in the split symbol `SPLIT_ROW`, each compiled once."""
 
     names: tuple[str, ...]
     restore: Callable[[Poly], Poly]
@@ -48,7 +48,7 @@ class CompiledBounds:
     @cached_property
     def compiler(self) -> Compiler:
         """A compiler that computes subexpressions common to all expressions once per point."""
-        return Compiler((*self.names, CUT))
+        return Compiler((*self.names, SPLIT_ROW))
 
     def of(self, owner: Hashable, values: Iterable[Poly]) -> tuple[Compute, ...]:
         """Compile the expressions of an owner to functions; the owner is the key under which they are cached."""
@@ -139,7 +139,7 @@ class RetainClasses:
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many classes as fit."""
         fetched, instead, lines, once, classes = point.once(self, self.values)
-        retained = self._fitting_classes(point, spare)
+        retained = self._count_fitting_classes(point, spare)
         if not retained:
             return NO_SAVING
         return Saving(((retained * lines + once, self.regions),), Fraction(fetched - instead) * retained / classes)
@@ -147,10 +147,10 @@ class RetainClasses:
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many classes as fit, as exact fractions are slow."""
         fetched, instead, *_, classes = point.once(self, self.values)
-        retained = self._fitting_classes(point, spare)
+        retained = self._count_fitting_classes(point, spare)
         return to_float(fetched - instead) * to_float(retained) / to_float(classes) if retained else 0.0
 
-    def _fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
+    def _count_fitting_classes(self, point: PointCache, spare: Sequence[Number]) -> Number:
         """Count the classes that fit in the spare lines."""
         _, _, lines, once, classes = point.once(self, self.values)
         room = min([spare[region] for region in self.regions]) - once
@@ -182,43 +182,44 @@ class RetainRows:
         return self.totals if self.split is None else (*self.totals, *self.split.values)
 
     @cached_property
-    def _around(self) -> tuple[int, ...]:
+    def _loop_regions(self) -> tuple[int, ...]:
         return self.regions(self.loop)
 
     @cached_property
-    def _regions(self) -> list[tuple[int, ...]]:
+    def _regions_of_halves(self) -> list[tuple[int, ...]]:
         return [] if self.split is None else [self.regions(half.loop) for half in self.split.halves]
 
     @cached_property
-    def _sharing(self) -> list[tuple[int, list[int]]]:
+    def _halves_by_region(self) -> list[tuple[int, list[int]]]:
         """The numbers of the halves that hold lines in each region, for regions in which some half does."""
-        numbers = sorted({region for regions in self._regions for region in regions})
+        numbers = sorted({region for regions in self._regions_of_halves for region in regions})
         return [
-            (number, [half for half, regions in enumerate(self._regions) if number in regions]) for number in numbers
+            (number, [half for half, regions in enumerate(self._regions_of_halves) if number in regions])
+            for number in numbers
         ]
 
     def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate the largest saving in spare lines, as some rows save up to about MAX_DENSITY_RATIO times average."""
         fetched, instead, held, lines = point.once(self, self.totals)
-        if (fetched - instead) * MIN_SAVING_SHARE < fetched:
+        if (fetched - instead) * NEGLIGIBLE_SAVING_DIVISOR < fetched:
             return 0.0
-        share = to_float(min([spare[region] for region in self._around]) + held) / max(1.0, to_float(lines))
+        share = to_float(min([spare[region] for region in self._loop_regions]) + held) / max(1.0, to_float(lines))
         return to_float(fetched - instead) * min(1.0, MAX_DENSITY_RATIO * share)
 
     def saving(self, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Compute the saving of as many rows as fit."""
         if self.split is None:
             return NO_SAVING
-        key = self, tuple([spare[region] for region, _ in self._sharing])
+        key = self, tuple([spare[region] for region, _ in self._halves_by_region])
         if key not in point.savings:
-            point.savings[key] = self._most_rows(self.split, point, spare)
+            point.savings[key] = self._save_most_rows(self.split, point, spare)
         return point.savings[key]
 
     def estimate(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate as a float the saving of as many rows as fit."""
         return to_float(self.saving(point, spare).saved)
 
-    def _most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
+    def _save_most_rows(self, split: RowSplit, point: PointCache, spare: Sequence[Number]) -> Saving:
         """Search the largest number of rows that fit, and compute their saving; NO_SAVING if it is not positive."""
         step, last, *_ = point.once(split, (split.step, split.last, *(half.instead for half in split.halves)))
         max_rows = ceil(last / Fraction(step))
@@ -227,8 +228,10 @@ class RetainRows:
             return min(last, (rows if split.before else max_rows - rows) * step)
 
         def rows_fit(rows: int) -> bool:
-            lines = self._lines_taken(split, point, split_row(rows))
-            return all(sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._sharing)
+            lines = self._count_extra_lines(split, point, split_row(rows))
+            return all(
+                sum([lines[half] for half in halves]) <= spare[region] for region, halves in self._halves_by_region
+            )
 
         rows = largest_satisfying(max_rows, rows_fit)
         if not rows or not rows_fit(rows):
@@ -237,10 +240,10 @@ class RetainRows:
         misses = (split.fetched, *(half.misses for half in split.halves))
         fetched, *halves = point.at((split, "misses"), misses, split_row(rows))
         saved = fetched - sum(max(0, value) for value in halves)
-        taken = tuple(zip(self._lines_taken(split, point, split_row(rows)), self._regions, strict=True))
+        taken = tuple(zip(self._count_extra_lines(split, point, split_row(rows)), self._regions_of_halves, strict=True))
         return Saving(taken, saved) if saved > 0 else NO_SAVING
 
-    def _lines_taken(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
+    def _count_extra_lines(self, split: RowSplit, point: PointCache, cut: Number) -> tuple[Number, ...]:
         """Count the lines that each half needs in addition to those held before, if rows are split at `cut`."""
         key = self, cut
         if key not in point.taken:
@@ -375,7 +378,7 @@ class PlanUpperBound:
             for retention in group
             for value in retention.values
         }
-        return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {CUT})
+        return frozenset({"L"}.union(*(self.facts.restore(value).names for value in values)) - {SPLIT_ROW})
 
 
 @record(eq=False)

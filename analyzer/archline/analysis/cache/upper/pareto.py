@@ -31,19 +31,19 @@ class ParetoChoices:
     regions: NDArray[np.intp]
 
     @cached_property
-    def _counts(self) -> NDArray[np.intp]:
+    def _residency_counts(self) -> NDArray[np.intp]:
         """The number of residencies of each choice."""
         counts: NDArray[np.intp] = np.sum(self.units >= 0, axis=2)
         return counts
 
     @cached_property
-    def _in_all(self) -> NDArray[np.float64]:
+    def _total_lines(self) -> NDArray[np.float64]:
         """The lines of each choice, summed over all regions."""
         lines: NDArray[np.float64] = np.tensordot(np.bincount(self.regions).astype(float), self.space, 1)
         return lines
 
     @cached_property
-    def _sharing(self) -> NDArray[np.bool_]:
+    def _uses_scratch(self) -> NDArray[np.bool_]:
         """True for choices with residencies that fetch at every access."""
         sharing: NDArray[np.bool_] = np.any(self.scratch, axis=0)
         return sharing
@@ -58,11 +58,11 @@ class ParetoChoices:
         shared = _SharedRegions.of((self.regions, more.regions))
         wide, more_count = (len(self.misses), -1), more.misses.shape[1]
         keys = _ComparisonKeys(
-            self._pair_needs(more, shared).reshape(wide),
+            self._compute_pair_needs(more, shared).reshape(wide),
             (self.misses[..., None] + more.misses[:, None]).reshape(wide),
-            (self._in_all[..., None] + more._in_all[:, None]).reshape(wide),
-            (self._counts[..., None] + more._counts[:, None]).reshape(wide),
-            (self._sharing[..., None] | more._sharing[:, None]).reshape(wide),
+            (self._total_lines[..., None] + more._total_lines[:, None]).reshape(wide),
+            (self._residency_counts[..., None] + more._residency_counts[:, None]).reshape(wide),
+            (self._uses_scratch[..., None] | more._uses_scratch[:, None]).reshape(wide),
         )
         best, valid = keys.best(limit)
         (left, right), rows = shared.rows, np.arange(len(best))[:, None]
@@ -75,7 +75,7 @@ class ParetoChoices:
             shared.regions,
         )
 
-    def _pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
+    def _compute_pair_needs(self, more: ParetoChoices, both: _SharedRegions) -> NDArray[np.float64]:
         """The lines that each pair of choices needs in the region where it needs most."""
         left, right = both.rows
         needs = np.full((*self.misses.shape, more.misses.shape[1]), -np.inf)
@@ -94,7 +94,7 @@ class ParetoChoices:
         Choices with scratch lines are selected separately, as a scratch line can be shared.
         """
         needs = (self.space + self.scratch).max(axis=0)
-        keys = _ComparisonKeys(needs, self.misses, self._in_all, self._counts, self._sharing)
+        keys = _ComparisonKeys(needs, self.misses, self._total_lines, self._residency_counts, self._uses_scratch)
         best, valid = keys.best(limit)
         rows = np.arange(len(best))[:, None]
         misses = np.where(valid, self.misses[rows, best], np.inf)
@@ -140,7 +140,7 @@ class ParetoChoices:
             yield [int(unit) for unit in self.units[sample, chosen].ravel() if unit >= 0]
 
 
-def combine_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
+def concatenate_choices(parts: Sequence[ParetoChoices]) -> ParetoChoices:
     """Concatenate several sets of choices into one, as alternatives."""
     max_units = max(part.units.shape[2] for part in parts)
     padding = [((0, 0), (0, 0), (0, max_units - part.units.shape[2])) for part in parts]
@@ -198,12 +198,12 @@ class _ComparisonKeys:
         by_sharing = np.where(np.stack([~sharing, sharing]), self.misses[rows, order], np.inf)
         before = np.full_like(by_sharing, np.inf)
         np.minimum.accumulate(by_sharing[..., :-1], axis=2, out=before[..., 1:])
-        chosen = np.concatenate(_evenly_spaced(by_sharing < before, limit), axis=1)
+        chosen = np.concatenate(_select_evenly_spaced(by_sharing < before, limit), axis=1)
         selected = np.argsort(~chosen, axis=1, kind="stable")[:, : chosen.sum(axis=1).max(initial=0)]
         return order[rows, selected % order.shape[1]], chosen[rows, selected]
 
 
-def _evenly_spaced(marked: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
+def _select_evenly_spaced(marked: NDArray[np.bool_], limit: int) -> NDArray[np.bool_]:
     """Keep at most `limit` of n marked choices, evenly spaced: numbers i*(n - 1) // (limit - 1)."""
     count = marked.sum(axis=2, keepdims=True)
     if count.max(initial=0) <= limit:

@@ -25,9 +25,9 @@ from archline.ir.factored import UnboundedError
 from archline.ir.tree import Chain, Loop
 from archline.records import record
 
-PHASE = "phase "
+SPLIT_ITERATION = "phase "
 """The symbol of the first iteration of the second phase, which no name of a program equals."""
-MAX_PARTS = 400_000
+MAX_PHASE_PRODUCTS = 400_000
 """The maximum number of term products for the plans of both phases."""
 MAX_TRIED_SPLITS, MAX_REFINED_SPLITS = 8, 2
 """The number of iterations, evenly spaced, at which a split is tried, and the number evaluated with spare lines."""
@@ -73,7 +73,7 @@ class SplitLoopBound:
         Raises EvaluationError where no plan fits.
         """
         assert self.parts is not None
-        split_point = {**point, PHASE: iteration}
+        split_point = {**point, SPLIT_ITERATION: iteration}
         before, after = self.parts
         return before.at(split_point, spare), after.at(split_point, spare)
 
@@ -99,28 +99,31 @@ class SplitLoopBound:
         if self.loop is None:
             return None
         try:
-            with limit_effort(MAX_PARTS, own=True):
-                first, second = (self._phase_bound(self.loop, below) for below in (True, False))
+            with limit_effort(MAX_PHASE_PRODUCTS, own=True):
+                first, second = (self._derive_phase_bound(self.loop, below) for below in (True, False))
         except (TooComplexError, UnboundedError):
             return None
         return (first, second) if first.plans and second.plans else None
 
-    def _phase_bound(self, loop: Loop, below: bool) -> PlanUpperBound:
+    def _derive_phase_bound(self, loop: Loop, below: bool) -> PlanUpperBound:
         """Derive the upper bound of the phase before or after the split."""
-        splitter = IndexSetSplitter(PHASE, Bounds((loop.lo + 1,), (loop.hi - 1,)))
-        side = LoopSide(loop, Poly.symbol(PHASE), below)
-        references = [splitter.cut(reference, side) for reference in _on_side(self.planner.references, loop, below)]
+        splitter = IndexSetSplitter(SPLIT_ITERATION, Bounds((loop.lo + 1,), (loop.hi - 1,)))
+        side = LoopSide(loop, Poly.symbol(SPLIT_ITERATION), below)
+        references = [
+            splitter.cut(reference, side)
+            for reference in _iterate_phase_references(self.planner.references, loop, below)
+        ]
         facts = splitter.facts(self.planner.facts, side, None)
-        points = list(self._split_points())
+        points = list(self._iterate_split_samples())
         return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
 
-    def _split_points(self) -> Iterator[Sizes]:
+    def _iterate_split_samples(self) -> Iterator[Sizes]:
         """Yield the samples, each with a split in the middle of the loop."""
         for point in self.planner.points:
             with suppress(EvaluationError):
                 first, last = self.iterations(point)
                 if first < last:
-                    yield {**point, PHASE: (first + last + 1) // 2}
+                    yield {**point, SPLIT_ITERATION: (first + last + 1) // 2}
 
 
 def _determines_inner_bounds(around: Chain) -> bool:
@@ -130,7 +133,7 @@ def _determines_inner_bounds(around: Chain) -> bool:
     return first.trips == first.hi - first.lo and any(lo != hi for lo, hi in dependent)
 
 
-def _on_side(references: Sequence[Reference], loop: Loop, before: bool) -> Iterator[Reference]:
+def _iterate_phase_references(references: Sequence[Reference], loop: Loop, before: bool) -> Iterator[Reference]:
     """Yield the references inside the loop, and those before (or after) it in the text."""
     inside = [number for reference in references if loop in reference.chain for number in reference.order]
     for reference in references:

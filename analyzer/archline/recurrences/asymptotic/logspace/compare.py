@@ -31,13 +31,13 @@ from archline.recurrences.asymptotic.logspace.cones import (
     approximate,
     as_constant,
     inner_product,
-    logs_of,
+    make_logarithm_term,
     make_unit_vector,
-    sign,
+    prove_sign,
     to_integer_vector,
 )
 
-Piecewise: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
+TermsByRegion: TypeAlias = Sequence[tuple[RayCone, tuple[LogMonomial, ...]]]
 MAX_PATTERNS = 8
 
 
@@ -62,14 +62,14 @@ def is_covered(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone
         ties = [ray for ray, s in zip(region.rays, gap_signs, strict=True) if s == 0]
         if _has_covered_logs(term, peers, ties):
             return True
-    return _is_covered_together(term, rivals, region)
+    return _is_covered_jointly(term, rivals, region)
 
 
 def _find_signs(form: Vector, region: RayCone) -> list[int]:
-    return [sign(inner_product(form, ray)) for ray in region.rays]
+    return [prove_sign(inner_product(form, ray)) for ray in region.rays]
 
 
-def _is_covered_together(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
+def _is_covered_jointly(term: LogMonomial, rivals: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether the term is greater than all its rivals in no direction of the cone."""
     for rival in rivals:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
@@ -91,7 +91,9 @@ def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: It
     if all(power < 0 for _, power in term.logs) and any(not rival.logs for rival in rivals):
         return True
     forms = list(dict.fromkeys(form for monomial in (term, *rivals) for form, _ in monomial.logs))
-    patterns = {frozenset(i for i, form in enumerate(forms) if sign(inner_product(form, ray)) > 0) for ray in rays}
+    patterns = {
+        frozenset(i for i, form in enumerate(forms) if prove_sign(inner_product(form, ray)) > 0) for ray in rays
+    }
     patterns.discard(frozenset())
     if len(patterns) > MAX_PATTERNS:
         return False
@@ -108,13 +110,13 @@ def _has_covered_logs(term: LogMonomial, rivals: Sequence[LogMonomial], rays: It
     return can_cover(frozenset(), frozenset(patterns), tuple(range(1, len(powers))))
 
 
-def term_complexity(term: LogMonomial) -> tuple[object, ...]:
+def complexity_key(term: LogMonomial) -> tuple[object, ...]:
     """Return a key by which terms are sorted from simple to complicated ones."""
     used = [x for x in term.powers if x]
     return (
         sum(isinstance(x, Irrational) for x in used),
         len(term.logs),
-        sum(1 for x in used if sign(x) < 0),
+        sum(1 for x in used if prove_sign(x) < 0),
         sum(1 for x in used if not isinstance(x, Irrational) and x.q != 1),
         len(used),
         [9.0 if isinstance(x, Irrational) else abs(int(x.p)) / int(x.q) for x in term.powers],
@@ -124,7 +126,7 @@ def term_complexity(term: LogMonomial) -> tuple[object, ...]:
 
 def remove_covered(terms: Iterable[LogMonomial], region: RayCone) -> tuple[LogMonomial, ...]:
     """Remove the terms that other terms cover, complicated ones first."""
-    remaining = sorted(dict.fromkeys(terms), key=term_complexity, reverse=True)
+    remaining = sorted(dict.fromkeys(terms), key=complexity_key, reverse=True)
     for term in tuple(remaining):
         rest = [x for x in remaining if x is not term]
         if rest and is_covered(term, rest, region):
@@ -137,37 +139,37 @@ def simplify_logarithms(terms: tuple[LogMonomial, ...], region: RayCone) -> tupl
 
     log2(n) replaces log2(n/m) if other terms cover the difference; log2(n/Z) replaces log2(n/m) + log2(m/Z).
     """
-    while (better := next(_simplification_candidates(terms, region), None)) is not None:
+    while (better := next(_iterate_simplifications(terms, region), None)) is not None:
         terms = remove_covered(better, region)
     return terms
 
 
-def _simplification_candidates(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
+def _iterate_simplifications(terms: tuple[LogMonomial, ...], region: RayCone) -> Iterator[list[LogMonomial]]:
     """Iterate over the sums of the same growth that have fewer names in logarithms."""
     for place, term in enumerate(terms):
         rest_of_sum = [x for i, x in enumerate(terms) if i != place]
-        for plainer in _iterate_plainer(term):
+        for plainer in _iterate_simpler_logarithms(term):
             if is_covered(plainer, terms, region) and is_covered(term, [*rest_of_sum, plainer], region):
                 yield [*rest_of_sum, plainer]
         for i, second in enumerate(terms[:place]):
             rest = [x for j, x in enumerate(rest_of_sum) if j != i]
-            for joined in _iterate_joined(term, second):
+            for joined in _iterate_merged_logarithms(term, second):
                 candidate = [*rest, joined]
                 if is_covered(joined, terms, region) and all(is_covered(x, candidate, region) for x in (term, second)):
                     yield candidate
 
 
-def _iterate_plainer(term: LogMonomial) -> Iterator[LogMonomial]:
+def _iterate_simpler_logarithms(term: LogMonomial) -> Iterator[LogMonomial]:
     """Iterate over the terms in which a name in the numerator of a logarithm's argument replaces the argument."""
     for i, (form, power) in enumerate(term.logs):
-        rising = [j for j, x in enumerate(form) if sign(x) > 0]
+        rising = [j for j, x in enumerate(form) if prove_sign(x) > 0]
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
             rest = LogMonomial(term.powers, term.logs[:i] + term.logs[i + 1 :])
             for j in rising:
-                yield rest.times(logs_of(make_unit_vector(j, len(form)), power))
+                yield rest.times(make_logarithm_term(make_unit_vector(j, len(form)), power))
 
 
-def _iterate_joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
+def _iterate_merged_logarithms(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
     """Iterate over terms for the sum of two that differ in the argument of one logarithm, where a name cancels."""
     own_logs, other_logs = set(term.logs) - set(second.logs), set(second.logs) - set(term.logs)
     if term.powers != second.powers or len(own_logs) != 1 or len(other_logs) != 1:
@@ -177,18 +179,18 @@ def _iterate_joined(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonom
         return
     rest = LogMonomial(term.powers, tuple(log for log in term.logs if log not in own_logs))
     for x, y in zip(form, with_, strict=True):
-        if sign(x) * sign(y) < 0:
-            scale = (y if sign(y) > 0 else -y, x if sign(x) > 0 else -x)
-            yield rest.times(logs_of(add_scaled(tuple(scale[0] * z for z in form), with_, scale[1]), power))
+        if prove_sign(x) * prove_sign(y) < 0:
+            scale = (y if prove_sign(y) > 0 else -y, x if prove_sign(x) > 0 else -x)
+            yield rest.times(make_logarithm_term(add_scaled(tuple(scale[0] * z for z in form), with_, scale[1]), power))
 
 
-Group: TypeAlias = tuple[LogMonomial, ...]
-Formula: TypeAlias = tuple[Group, ...]
+MinimumGroup: TypeAlias = tuple[LogMonomial, ...]
+Formula: TypeAlias = tuple[MinimumGroup, ...]
 """The sum (or max) over the groups of the minimum of each group."""
 MAX_BRANCHES = 400
 
 
-def find_formula(pieces: Piecewise, others: Iterable[LogMonomial] = ()) -> Formula | None:
+def find_formula(pieces: TermsByRegion, others: Iterable[LogMonomial] = ()) -> Formula | None:
     """Return a max of mins that is Theta of the greatest term of each piece on its region; None if none is found.
 
     The terms `others` may occur in it: a min may need them if the pieces do not cover all sizes.
@@ -206,10 +208,10 @@ def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone)
 class _FormulaSearch:
     """Searches for a formula, a max of mins."""
 
-    def __init__(self, pieces: Piecewise, others: Iterable[LogMonomial]) -> None:
+    def __init__(self, pieces: TermsByRegion, others: Iterable[LogMonomial]) -> None:
         self._pieces = pieces
-        parts = [(_dominance_cone(term, terms, region), term) for region, terms in pieces for term in terms]
-        candidates = sorted({*others, *(term for _, term in parts)}, key=term_complexity)
+        parts = [(_compute_dominance_cone(term, terms, region), term) for region, terms in pieces for term in terms]
+        candidates = sorted({*others, *(term for _, term in parts)}, key=complexity_key)
         # For each piece and each of its terms: the terms that are at least that term where it is the greatest.
         self._above = [
             tuple(x for x in candidates if is_covered(term, (x,), region)) for region, term in parts if region.rays
@@ -219,48 +221,48 @@ class _FormulaSearch:
     def formula(self) -> Formula | None:
         """Return the formula, without unneeded terms and groups; None if none is found."""
         groups = [group for group in dict.fromkeys(self._above) if self._below(group)]
-        if not self._reaches_all(groups):
+        if not self._covers_all_terms(groups):
             return None
-        groups = self._select_needed(
-            list(dict.fromkeys(self._remove_unneeded(group) for group in self._select_needed(groups)))
+        groups = self._remove_unneeded_groups(
+            list(dict.fromkeys(self._remove_unneeded_terms(group) for group in self._remove_unneeded_groups(groups)))
         )
         formula = tuple(groups)
         right = all(_is_covered_by_formula(term, formula, region) for region, terms in self._pieces for term in terms)
         return formula if right else None
 
-    def _is_below(self, group: Group) -> bool:
+    def _is_below(self, group: MinimumGroup) -> bool:
         """Test whether the minimum of the group is a lower bound of the function on every piece."""
         return all(_is_group_below(group, terms, region) for region, terms in self._pieces)
 
-    def _reaches_all(self, groups: Sequence[Group]) -> bool:
+    def _covers_all_terms(self, groups: Sequence[MinimumGroup]) -> bool:
         """Test whether for each term of each piece some group has only terms above it."""
         members = [frozenset(group) for group in groups]
         return all(any(group_ <= above for group_ in members) for above in map(frozenset, self._above))
 
-    def _select_needed(self, groups: list[Group]) -> list[Group]:
+    def _remove_unneeded_groups(self, groups: list[MinimumGroup]) -> list[MinimumGroup]:
         for group in sorted(groups, key=len, reverse=True):
             rest = [x for x in groups if x is not group]
-            if rest and self._reaches_all(rest):
+            if rest and self._covers_all_terms(rest):
                 groups = rest
         return groups
 
-    def _remove_unneeded(self, group: Group) -> Group:
+    def _remove_unneeded_terms(self, group: MinimumGroup) -> MinimumGroup:
         """Remove the terms of a group that its minimum does not need."""
-        for term in sorted(group, key=term_complexity, reverse=True):
+        for term in sorted(group, key=complexity_key, reverse=True):
             rest = tuple(x for x in group if x is not term)
             if rest and self._below(rest):
                 group = rest
         return group
 
 
-def _dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
+def _compute_dominance_cone(term: LogMonomial, terms: Sequence[LogMonomial], region: RayCone) -> RayCone:
     """Return the part of the region where the powers of the term are the greatest."""
     for rival in terms:
         region = region.cut(add_scaled(term.powers, rival.powers, fmpq(-1)))
     return region
 
 
-def _is_group_below(group: Group, terms: Sequence[LogMonomial], region: RayCone) -> bool:
+def _is_group_below(group: MinimumGroup, terms: Sequence[LogMonomial], region: RayCone) -> bool:
     """Test whether the minimum of the group is proved to be O(the greatest of the terms) on the region."""
     if any(is_covered(member, terms, region) for member in group):
         return True
@@ -277,7 +279,7 @@ def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone)
         return True
     branches = 0
 
-    def can_escape(chosen: Group, groups: Sequence[Group], part: RayCone) -> bool:
+    def can_escape(chosen: MinimumGroup, groups: Sequence[MinimumGroup], part: RayCone) -> bool:
         """Test whether the term may exceed the chosen terms and a member of each group somewhere in the part."""
         nonlocal branches
         branches += 1
@@ -297,7 +299,7 @@ def _is_covered_by_formula(term: LogMonomial, formula: Formula, region: RayCone)
 
 
 @record
-class Printer:
+class FormulaPrinter:
     """Prints forms in the names' logarithms as products of the names."""
 
     names: Sequence[str]
@@ -322,8 +324,8 @@ class Printer:
 
     def _split_sides(self, form: Vector) -> tuple[str, str]:
         form = to_integer_vector(form)
-        above = tuple(x if sign(x) > 0 else x - x for x in form)
-        below = tuple(-x if sign(x) < 0 else x - x for x in form)
+        above = tuple(x if prove_sign(x) > 0 else x - x for x in form)
+        below = tuple(-x if prove_sign(x) < 0 else x - x for x in form)
         return self.monomial(above), self.monomial(below)
 
     def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
@@ -359,7 +361,7 @@ class Printer:
         below: list[s.Expr] = []
         for name, power in zip(self.names, term.powers, strict=True):
             if power:
-                rising = sign(power) > 0
+                rising = prove_sign(power) > 0
                 (above if rising else below).append(
                     b.power(b.name(name), as_constant(power if rising else -power).tree)
                 )
@@ -376,4 +378,4 @@ def _is_logarithm(expr: s.Expr) -> bool:
 
 
 def _make_sort_key(term: LogMonomial) -> tuple[object, ...]:
-    return (*term_complexity(term)[:-2], [-approximate(x) for x in term.powers])
+    return (*complexity_key(term)[:-2], [-approximate(x) for x in term.powers])

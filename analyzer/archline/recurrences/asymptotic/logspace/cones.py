@@ -42,25 +42,25 @@ class Irrational:
         self._hash = hash(value)
 
     def __add__(self, other: Number) -> Number:
-        return number_of(self.value + as_constant(other))
+        return convert_to_number(self.value + as_constant(other))
 
     def __mul__(self, other: Number) -> Number:
-        return number_of(self.value * as_constant(other))
+        return convert_to_number(self.value * as_constant(other))
 
     def __truediv__(self, other: Number) -> Number:
-        return number_of(self.value / as_constant(other))
+        return convert_to_number(self.value / as_constant(other))
 
     def __rtruediv__(self, other: fmpq) -> Number:
-        return number_of(as_constant(other) / self.value)
+        return convert_to_number(as_constant(other) / self.value)
 
     def __neg__(self) -> Number:
         return Irrational(-self.value)
 
     def __sub__(self, other: Number) -> Number:
-        return number_of(self.value - as_constant(other))
+        return convert_to_number(self.value - as_constant(other))
 
     def __rsub__(self, other: fmpq) -> Number:
-        return number_of(as_constant(other) - self.value)
+        return convert_to_number(as_constant(other) - self.value)
 
     __radd__ = __add__
     __rmul__ = __mul__
@@ -77,7 +77,7 @@ class Irrational:
     __repr__ = __str__
 
 
-def number_of(value: Constant) -> Number:
+def convert_to_number(value: Constant) -> Number:
     """Convert a constant to a rational number, or to an Irrational if it is not known to be rational."""
     return value.rational if value.is_rational else Irrational(value)
 
@@ -87,13 +87,13 @@ def as_constant(value: Number) -> Constant:
     return value.value if isinstance(value, Irrational) else Constant.of(value)
 
 
-def sign(value: Number) -> int:
+def prove_sign(value: Number) -> int:
     """Return the sign of a number: -1, 0 or 1. Raises OutOfReachError if enclosures do not decide it."""
-    return _sign(value) if isinstance(value, Irrational) else (value > 0) - (value < 0)
+    return _prove_irrational_sign(value) if isinstance(value, Irrational) else (value > 0) - (value < 0)
 
 
 @lru_cache(maxsize=4096)
-def _sign(value: Irrational) -> int:
+def _prove_irrational_sign(value: Irrational) -> int:
     return value.value.sign()
 
 
@@ -117,7 +117,7 @@ def require_rational(value: Number) -> fmpq:
 @lru_cache(maxsize=1024)
 def compute_logarithm(value: fmpq, base: fmpq) -> Number:
     """Return log_base(value) for positive rationals, base other than 1. Raises OutOfReachError for long numbers."""
-    return number_of(log_ratio(value, base))
+    return convert_to_number(log_ratio(value, base))
 
 
 Vector: TypeAlias = tuple[Number, ...]
@@ -152,7 +152,7 @@ def row_echelon_form(vectors: Sequence[Vector]) -> list[Vector]:
     """Return the reduced echelon form, without zero rows."""
     rows, rank = list(vectors), 0
     for column in range(len(rows[0]) if rows else 0):
-        pivot = next((i for i in range(rank, len(rows)) if sign(rows[i][column])), None)
+        pivot = next((i for i in range(rank, len(rows)) if prove_sign(rows[i][column])), None)
         if pivot is None:
             continue
         rows[rank], rows[pivot] = rows[pivot], rows[rank]
@@ -176,7 +176,7 @@ class RayCone:
 
     def signs(self, form: Vector) -> tuple[int, ...]:
         """Return the form's sign on each ray."""
-        return tuple(sign(inner_product(form, ray)) for ray in self.rays)
+        return tuple(prove_sign(inner_product(form, ray)) for ray in self.rays)
 
     def sign(self, form: Vector) -> int | None:
         """Return 0 if the form is 0 on the whole cone, 1 if it is >= 0, -1 if <= 0, None if it has both signs."""
@@ -188,7 +188,7 @@ class RayCone:
     def cut(self, form: Vector) -> RayCone:
         """Return the part where the form is nonnegative. Raises OutOfReachError if it has too many rays."""
         values = [inner_product(form, ray) for ray in self.rays]
-        signs = [sign(value) for value in values]
+        signs = [prove_sign(value) for value in values]
         if -1 not in signs:
             return self
         number = len(self.rows)
@@ -250,7 +250,7 @@ def to_integer_vector(vector: Vector) -> Vector:
     """Return the positive multiple of a vector in coprime integers; if irrational, with 1 or -1 as first part."""
     if any(isinstance(x, Irrational) for x in vector):
         first = next(x for x in vector if x)
-        vector = tuple(x / (first if sign(first) > 0 else -first) for x in vector)
+        vector = tuple(x / (first if prove_sign(first) > 0 else -first) for x in vector)
     if any(isinstance(x, Irrational) for x in vector):
         return vector
     parts = [require_rational(x) for x in vector]
@@ -289,16 +289,17 @@ class LogMonomial:
     def at(self, state: tuple[Vector, ...]) -> LogMonomial:
         """Return the term in terms of the root's sizes; `state` are the current logarithms as forms in the root's."""
         return LogMonomial(
-            at_state(self.powers, state), _merge_logs(tuple((at_state(form, state), n) for form, n in self.logs))
+            substitute_state(self.powers, state),
+            _merge_logs(tuple((substitute_state(form, state), n) for form, n in self.logs)),
         )
 
 
-def logs_of(form: Vector, power: fmpq) -> LogMonomial:
+def make_logarithm_term(form: Vector, power: fmpq) -> LogMonomial:
     """Return the term log2(2 + exp(form . y))^power."""
     return LogMonomial((ZERO,) * len(form), _merge_logs(((to_integer_vector(form), power),)))
 
 
-def at_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
+def substitute_state(form: Vector, state: tuple[Vector, ...]) -> Vector:
     """Convert a form in the current logarithms, which are `state`, to a form in the root's."""
     total: Vector = (ZERO,) * len(state[0])
     for factor, logarithm in zip(form, state, strict=True):
@@ -330,7 +331,7 @@ class LogNames:
                 raise OutOfReachError(f"{format_sum({factors: -coefficient})} is subtracted")
             terms: tuple[LogMonomial, ...] = (self.one,)
             for factor, exponent in factors.powers.items():
-                raised = self.raised(factor.expr, number_of(exponent))
+                raised = self.raised(factor.expr, convert_to_number(exponent))
                 terms = _limit_terms(tuple(a.times(b) for a, b in product(terms, raised)))
             result += terms
         return _limit_terms(tuple(result))
@@ -355,7 +356,7 @@ class LogNames:
                 raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
                 raise OutOfReachError(f"{format_expression(base)} is not a sum of products of powers and logarithms")
-        if sign(exponent) < 0 and len(terms) != 1:
+        if prove_sign(exponent) < 0 and len(terms) != 1:
             raise OutOfReachError(f"a division by the sum {format_expression(base)}")
         return tuple(term.to_the(exponent) for term in terms)
 
@@ -375,9 +376,9 @@ def _limit_terms(terms: tuple[LogMonomial, ...]) -> tuple[LogMonomial, ...]:
     return tuple(dict.fromkeys(terms))
 
 
-def constant(expr: s.Expr) -> Number:
+def evaluate_constant(expr: s.Expr) -> Number:
     """Return the value of an expression without names. Raises OutOfReachError if it has names."""
     value = read_constant(expr)
     if value is None:
         raise OutOfReachError(f"{format_expression(expr)} is not a constant")
-    return number_of(value)
+    return convert_to_number(value)

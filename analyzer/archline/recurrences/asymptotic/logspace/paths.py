@@ -23,18 +23,18 @@ from archline.recurrences.asymptotic.logspace.cones import (
     Vector,
     add_scaled,
     approximate,
-    at_state,
     inner_product,
-    logs_of,
+    make_logarithm_term,
     make_orthant,
     make_unit_vector,
+    prove_sign,
     row_echelon_form,
-    sign,
+    substitute_state,
 )
 from archline.recurrences.asymptotic.logspace.system import Alternatives, CaseRule, LogInequality, LogSystem
 
 MAX_SIMULATED_STEPS = 240
-_AHEAD = 2.3
+_LOOKAHEAD_TIME = 2.3
 _MAX_DEVIATION = 0.06
 _TIE_TOLERANCE = 1e-7
 
@@ -81,11 +81,11 @@ class RecursionState:
     @memoised
     def sign(self, row: LogInequality) -> int | None:
         """Return the sign of the row's form in this state, on the whole region; None if it has both signs."""
-        return self._region.sign(at_state(row.form, self._state))
+        return self._region.sign(substitute_state(row.form, self._state))
 
     def motion(self, before: Vector) -> Motion:
         """Return the motion from this state, which was reached in the direction `before`. Raises SplitError."""
-        offset = [_AHEAD * approximate(x) for x in before]
+        offset = [_LOOKAHEAD_TIME * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
         visited: dict[tuple[float, ...], int] = {}
         begin = MAX_SIMULATED_STEPS // 2
@@ -140,7 +140,7 @@ class RecursionState:
                 return True
             failed = [row for row, truth in zip(rows, truths, strict=True) if truth is False]
             if failed:
-                witnesses.append(self._find_strongest(failed))
+                witnesses.append(self._find_most_violated(failed))
             else:
                 undecided.extend(row for row, truth in zip(rows, truths, strict=True) if truth is None)
                 break
@@ -159,16 +159,16 @@ class RecursionState:
             self._floats[row] = tuple(approximate(x) for x in row.form)
         return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
 
-    def _find_strongest(self, failed: list[LogInequality]) -> LogInequality:
+    def _find_most_violated(self, failed: list[LogInequality]) -> LogInequality:
         """Return the failed row that is farthest from holding, usually the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
         inner = self._region.inner()
-        return min(failed, key=lambda row: approximate(inner_product(at_state(row.form, self._state), inner)))
+        return min(failed, key=lambda row: approximate(inner_product(substitute_state(row.form, self._state), inner)))
 
     def _find_dividing_form(self, rows: list[LogInequality]) -> Vector:
         """Return the form to split by: the smallest of the rows' forms, or a difference of two whose order varies."""
-        first, *rest = [at_state(row.form, self._state) for row in rows]
+        first, *rest = [substitute_state(row.form, self._state) for row in rows]
         for form in rest:
             difference = add_scaled(first, form, fmpq(-1))
             order = self._region.sign(difference)
@@ -207,7 +207,7 @@ def _solve_shares(rows: list[list[Number]], count: int) -> tuple[Number, ...]:
     if len(echelon) != count or any(echelon[i][i] != 1 for i in range(count)):
         raise OutOfReachError("guards are equal along a path, and the order of the cases is ambiguous")
     shares = tuple(row[count] for row in echelon)
-    if any(sign(share) <= 0 for share in shares):
+    if any(prove_sign(share) <= 0 for share in shares):
         raise OutOfReachError("a tie of guards at which the cases alternate in no fixed proportion")
     return shares
 
@@ -218,7 +218,7 @@ MAX_SEGMENTS = 40
 
 
 @record
-class Segment:
+class PathSegment:
     """A part of a path with one motion; `state` and `nodes` are those at its start, `length` is its time as a form."""
 
     motion: Motion
@@ -238,11 +238,11 @@ class Segment:
 
 
 @record
-class Path:
+class RecursionPath:
     """A path from the roots in `region` to exp(nodes) leaves of the case `leaf` at `state`; -1 for an open path."""
 
     region: RayCone
-    segments: tuple[Segment, ...]
+    segments: tuple[PathSegment, ...]
     leaf: int
     state: State
     nodes: Vector
@@ -271,31 +271,31 @@ def find_regions(system: LogSystem) -> list[RayCone]:
     return cones
 
 
-def find_all_paths(system: LogSystem) -> list[Path]:
+def find_all_paths(system: LogSystem) -> list[RecursionPath]:
     """Return the paths from all roots. Raises OutOfReachError."""
     return [path for region in find_regions(system) for path in follow_paths(system, region)]
 
 
-def follow_paths(system: LogSystem, region: RayCone) -> list[Path]:
+def follow_paths(system: LogSystem, region: RayCone) -> list[RecursionPath]:
     """Return the paths from the roots in a region. Raises OutOfReachError."""
     count = len(system.names.all)
     start = tuple(make_unit_vector(i, count) for i in range(count))
     result = []
-    for path in _explore_paths(system, Path(region, (), -1, start, (ZERO,) * count)):
+    for path in _iterate_completed_paths(system, RecursionPath(region, (), -1, start, (ZERO,) * count)):
         result.append(path)
         if len(result) > MAX_PATHS:
             raise OutOfReachError("the recursion has too many paths")
     return result
 
 
-def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
+def _iterate_completed_paths(system: LogSystem, path: RecursionPath) -> Iterator[RecursionPath]:
     """Iterate over the complete paths with a given beginning; the region is split where paths of its roots differ."""
     while True:
         try:
             path = _advance_path(system, path)
         except SplitError as split:
             for form in (split.form, tuple(-x for x in split.form)):
-                yield from _explore_paths(system, replace(path, region=path.region.cut(form)))
+                yield from _iterate_completed_paths(system, replace(path, region=path.region.cut(form)))
             return
         if path.leaf >= 0:
             yield path
@@ -304,15 +304,15 @@ def _explore_paths(system: LogSystem, path: Path) -> Iterator[Path]:
             raise OutOfReachError("the recursion changes direction too often")
 
 
-def _advance_path(system: LogSystem, path: Path) -> Path:
+def _advance_path(system: LogSystem, path: RecursionPath) -> RecursionPath:
     """Extend the path by a segment up to the next change of a guard, or end it at a leaf. Raises SplitError."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
     motion = place.motion(before)
     if motion.is_leaf:
         return replace(path, leaf=motion.cases[0])
-    time = _next_event(path, place, motion)
-    segment = Segment(motion, path.state, path.nodes, time)
+    time = _find_next_event(path, place, motion)
+    segment = PathSegment(motion, path.state, path.nodes, time)
     segments = path.segments
     if segments and segments[-1].motion.cases == motion.cases and segments[-1].motion.shares == motion.shares:
         last = segments[-1]
@@ -321,14 +321,14 @@ def _advance_path(system: LogSystem, path: Path) -> Path:
     return replace(path, segments=(*segments, segment), state=segment.end, nodes=segment.end_nodes)
 
 
-def _next_event(path: Path, place: RecursionState, motion: Motion) -> Vector:
+def _find_next_event(path: RecursionPath, place: RecursionState, motion: Motion) -> Vector:
     """Return the time at which the first watched row becomes 0. Raises SplitError if that row depends on the sizes."""
     times: dict[Vector, None] = {}
     for row in motion.watched:
         speed = inner_product(row.form, motion.direction)
         side = place.sign(row)
-        if side and sign(speed) == side:
-            form = at_state(row.form, path.state)
+        if side and prove_sign(speed) == side:
+            form = substitute_state(row.form, path.state)
             times[tuple(x / speed for x in form)] = None
     if not times:
         raise OutOfReachError("the recursion does not end from some sizes: no base case is reached")
@@ -360,7 +360,7 @@ class CostTerm:
 class PathCosts:
     """A path and its costs on a region; the function is Theta of the greatest of `terms` there."""
 
-    path: Path
+    path: RecursionPath
     costs: tuple[CostTerm, ...]
     terms: tuple[LogMonomial, ...]
 
@@ -370,7 +370,7 @@ class PathCosts:
         return self.path.region
 
 
-def iterate_path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
+def iterate_path_costs(system: LogSystem, path: RecursionPath) -> Iterator[PathCosts]:
     """Iterate over the costs of a path; its region is split where a logarithm along the path may change its sign."""
     try:
         costs = [
@@ -390,17 +390,19 @@ def iterate_path_costs(system: LogSystem, path: Path) -> Iterator[PathCosts]:
     )
 
 
-def _iterate_leaf_costs(system: LogSystem, path: Path) -> Iterator[CostTerm]:
+def _iterate_leaf_costs(system: LogSystem, path: RecursionPath) -> Iterator[CostTerm]:
     for source in system.rules[path.leaf].terms:
         yield CostTerm(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
 
 
-def _iterate_segment_costs(system: LogSystem, path: Path, index: int, segment: Segment) -> Iterator[CostTerm]:
+def _iterate_segment_costs(
+    system: LogSystem, path: RecursionPath, index: int, segment: PathSegment
+) -> Iterator[CostTerm]:
     motion = segment.motion
     sources = dict.fromkeys(term for case in motion.cases for term in system.rules[case].terms)
     for source in sources:
         slope = motion.nodes - inner_product(source.powers, motion.direction)
-        rising = sign(slope)
+        rising = prove_sign(slope)
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
             term = source.at(state).times(LogMonomial(nodes)).normal()
@@ -411,30 +413,30 @@ def _iterate_segment_costs(system: LogSystem, path: Path, index: int, segment: S
                 yield CostTerm(base.times(logs).normal(), source, index, "each")
 
 
-def _sum_flat_logs(source: LogMonomial, segment: Segment, region: RayCone) -> list[LogMonomial]:
+def _sum_flat_logs(source: LogMonomial, segment: PathSegment, region: RayCone) -> list[LogMonomial]:
     """Return the sum over a segment's levels of a product of logarithms, each linear along it. Raises SplitError."""
     factors: list[LogMonomial] = []
     crossing: list[tuple[Vector, Vector, fmpq]] = []
     for form, power in source.logs:
-        begin, end = at_state(form, segment.state), at_state(form, segment.end)
+        begin, end = substitute_state(form, segment.state), substitute_state(form, segment.end)
         speed = inner_product(form, segment.motion.direction)
         if power < 0 and speed:
             raise OutOfReachError("a sum of reciprocals of logarithms over the levels")
-        high, low = (begin, end) if sign(speed) >= 0 else (end, begin)
+        high, low = (begin, end) if prove_sign(speed) >= 0 else (end, begin)
         signs = region.sign(high), region.sign(low)
         if None in signs:
             raise SplitError(high if signs[0] is None else low)
         if signs[0] == 1 and signs[1] == -1:
-            crossing.append((high, tuple(x / (speed if sign(speed) > 0 else -speed) for x in high), power))
+            crossing.append((high, tuple(x / (speed if prove_sign(speed) > 0 else -speed) for x in high), power))
         elif signs[0] == 1:
-            factors.append(logs_of(high, power))
+            factors.append(make_logarithm_term(high, power))
     flat = LogMonomial(tuple(ONE - ONE for _ in segment.length))
     for factor in factors:
         flat = flat.times(factor)
-    whole = flat.times(logs_of(segment.length, ONE))
+    whole = flat.times(make_logarithm_term(segment.length, ONE))
     if not crossing:
         return [whole]
     if len(crossing) > 1 or factors:
         raise OutOfReachError("several logarithms become 0 along a path")
     ((high, reach, power),) = crossing
-    return [whole, logs_of(high, power).times(logs_of(reach, ONE))]
+    return [whole, make_logarithm_term(high, power).times(make_logarithm_term(reach, ONE))]

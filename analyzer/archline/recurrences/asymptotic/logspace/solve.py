@@ -33,13 +33,19 @@ from archline.ir.conditions import negate_condition
 from archline.language import syntax as s
 from archline.records import record
 from archline.recurrences.asymptotic.evaluate import Evaluator
-from archline.recurrences.asymptotic.logspace.compare import Formula, Printer, find_formula, is_covered, is_theta_of
-from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, sign, to_integer_vector
+from archline.recurrences.asymptotic.logspace.compare import (
+    Formula,
+    FormulaPrinter,
+    find_formula,
+    is_covered,
+    is_theta_of,
+)
+from archline.recurrences.asymptotic.logspace.cones import RayCone, Vector, approximate, prove_sign, to_integer_vector
 from archline.recurrences.asymptotic.logspace.paths import (
     CostTerm,
-    Path,
     PathCosts,
-    Segment,
+    PathSegment,
+    RecursionPath,
     find_all_paths,
     find_regions,
     follow_paths,
@@ -54,7 +60,7 @@ from archline.recurrences.asymptotic.problem import (
     Refused,
     SolvedGrowth,
 )
-from archline.recurrences.asymptotic.theorems import DIGITS, nine_digit_bracket
+from archline.recurrences.asymptotic.theorems import DECIMAL_PATTERN, bracket_nine_digits
 
 
 @record
@@ -68,7 +74,7 @@ class GrowthRegime:
 def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthRegime]:
     """Return one regime if a formula holds everywhere, else several, recursive cases last. Raises OutOfReachError."""
     for piece in pieces:
-        _refuse_thin_segments(system, piece)
+        _reject_short_segments(system, piece)
     whole = find_common_formula(pieces)
     groups: dict[int, list[PathCosts]] = {}
     for piece in pieces:
@@ -77,7 +83,7 @@ def find_regimes(system: LogSystem, pieces: Sequence[PathCosts]) -> list[GrowthR
     return [*_find_boundary_regimes(system, main), *main]
 
 
-def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
+def _reject_short_segments(system: LogSystem, piece: PathCosts) -> None:
     """Raise OutOfReachError if a segment may be shorter than one level, and so not occur, though its cost matters."""
     # The root always occurs, but only one of the cases of a tie applies there.
     at_root = system.rules[piece.path.segments[0].motion.first].terms if piece.path.segments else ()
@@ -95,7 +101,7 @@ def _refuse_thin_segments(system: LogSystem, piece: PathCosts) -> None:
             )
         )
         if not all(is_covered(term, remaining, edge) for term in piece.terms):
-            text = Printer(system.names.all).equation(length)
+            text = FormulaPrinter(system.names.all).equation(length)
             raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
@@ -133,10 +139,10 @@ def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> l
     """Return regimes of cases that apply only on an edge of the sizes, such as P <= 1, if their growth differs."""
     formulas = {case: regime.formula for regime in main for case in regime.cases}
     result: dict[int, list[PathCosts]] = {}
-    for edge in _iterate_edges(system):
+    for edge in _iterate_boundary_faces(system):
         for path in follow_paths(system, edge):
             for piece in iterate_path_costs(system, path):
-                _refuse_thin_segments(system, piece)
+                _reject_short_segments(system, piece)
                 case = find_root_case(piece)
                 if is_theta_of(formulas.get(case, main[-1].formula), piece.terms, piece.region):
                     continue
@@ -146,24 +152,24 @@ def _find_boundary_regimes(system: LogSystem, main: Sequence[GrowthRegime]) -> l
     return [_build_regime((case,), result[case]) for case in sorted(result)]
 
 
-def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
+def _iterate_boundary_faces(system: LogSystem) -> Iterator[RayCone]:
     """Iterate over the faces of regions where both sides of a comparison are equal, unless the facts exclude them."""
     rows = [row for rule in system.rules for part in rule.when for row in part]
     facts = [row for fact in system.facts if len(fact) == 1 for row in fact[0]]
     for region in find_regions(system):
         lines: set[Vector] = set()
         for row in rows:
-            line = _normalize_form(row)
+            line = _normalize_row_form(row)
             if line in lines or region.sign(row.form) in (0, None):
                 continue
             lines.add(line)
             edge = region.find_face(row.form)
-            reach = max(_measure_shift(other_row) for other_row in rows if _normalize_form(other_row) == line)
+            reach = max(_measure_shift(other_row) for other_row in rows if _normalize_row_form(other_row) == line)
             kept_off = max(
                 (
                     _measure_shift(other_row)
                     for other_row in facts
-                    if _normalize_form(other_row) == line and other_row.shift < 0
+                    if _normalize_row_form(other_row) == line and other_row.shift < 0
                 ),
                 default=0.0,
             )
@@ -171,10 +177,10 @@ def _iterate_edges(system: LogSystem) -> Iterator[RayCone]:
                 yield edge
 
 
-def _normalize_form(row: LogInequality) -> Vector:
+def _normalize_row_form(row: LogInequality) -> Vector:
     """Return the form of a row with a standard scale and sign, by which rows of the same line are equal."""
     form = to_integer_vector(row.form)
-    return form if sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
+    return form if prove_sign(next(x for x in form if x)) > 0 else tuple(-x for x in form)
 
 
 def _measure_shift(row: LogInequality) -> float:
@@ -185,15 +191,15 @@ def _measure_shift(row: LogInequality) -> float:
     return abs(row.shift) * scale
 
 
-SCALES = (24.0, 48.0, 96.0)
+CHECKED_SCALES = (24.0, 48.0, 96.0)
 DRIFT_SCALES = (192.0, 384.0, 768.0)
 """Larger scales for ratios that drift: nearly equal exponents differ visibly only there."""
-NUDGES = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
+POINT_SHIFTS = (0.0, 0.83, -0.47, 0.29, -0.91, 0.61, -0.23, 0.44)
 MAX_DIRECTIONS = 48
 MAX_EVALUATED_SIZES = 30_000
 MAX_STEADY_DRIFT = 0.75
 """The drift above which a ratio is not steady: a wrong logarithm adds 1 with each doubling of the scale."""
-MAX_BASE_NOISE = 3.0
+MAX_BASE_VARIATION = 3.0
 MAX_LOG_RATIO = 16.0
 Point = tuple[float, ...]
 
@@ -203,10 +209,10 @@ def check_numerically(
 ) -> int:
     """Check the regimes' growth by values of the recurrence, and return their number. Raises OutOfReachError."""
     witness = _GrowthChecker(problem, system, found)
-    noise = _estimate_cutoff_noise(system)
+    noise = _estimate_cutoff_variation(system)
     count = 0
     for number, direction in enumerate(_iterate_directions(pieces)):
-        for scales in (SCALES, DRIFT_SCALES):
+        for scales in (CHECKED_SCALES, DRIFT_SCALES):
             drifts = []
             for nudged in (False, True):
                 points = [_choose_point(direction, scale, number, nudged) for scale in scales]
@@ -223,11 +229,11 @@ def check_numerically(
     return count
 
 
-def _estimate_cutoff_noise(system: LogSystem) -> float:
+def _estimate_cutoff_variation(system: LogSystem) -> float:
     """Estimate the variation of the last level's cost, in bits, as its sizes are within one level of the cut-off."""
     cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
-    return MAX_BASE_NOISE + max(cuts) * max(degrees, default=0.0)
+    return MAX_BASE_VARIATION + max(cuts) * max(degrees, default=0.0)
 
 
 def _measure_drift(ratios: list[float], noise: float) -> float:
@@ -237,7 +243,7 @@ def _measure_drift(ratios: list[float], noise: float) -> float:
         return inf
     if any(abs(move) > noise for move in moves):
         return inf
-    if len(ratios) < len(SCALES):
+    if len(ratios) < len(CHECKED_SCALES):
         return 0.0
     return max(min(moves), -max(moves))
 
@@ -246,7 +252,7 @@ def _choose_point(direction: Point, scale: float, number: int, nudged: bool) -> 
     """Return the root sizes in a direction at a scale; if `nudged`, they are not quite powers of 2."""
     if not nudged:
         return tuple(scale * x for x in direction)
-    shifts = [NUDGES[(number + i) % len(NUDGES)] if x else 0.0 for i, x in enumerate(direction)]
+    shifts = [POINT_SHIFTS[(number + i) % len(POINT_SHIFTS)] if x else 0.0 for i, x in enumerate(direction)]
     return tuple(max(0.0, scale * x + shift) for x, shift in zip(direction, shifts, strict=True))
 
 
@@ -271,7 +277,7 @@ class _GrowthChecker:
         self._names = system.names.all
         self._sorter = _build_case_selector(problem, system)
         self._evaluators: dict[int, Evaluator] = {}
-        orders = [Printer(self._names).formula(regime.formula) for regime in found]
+        orders = [FormulaPrinter(self._names).formula(regime.formula) for regime in found]
         growths = [CompiledFormula(order, BALL_ARITHMETIC, exact_logs=False) for order in orders]
         self._growths = {case: growth for regime, growth in zip(found, growths, strict=True) for case in regime.cases}
         self._other = growths[-1]
@@ -329,14 +335,14 @@ _COST_TEXTS = {
 }
 
 
-class _Explanation:
+class _SolutionPrinter:
     """Prints the steps of a solution."""
 
     def __init__(self, system: LogSystem, pieces: Sequence[PathCosts], parts: Sequence[GrowthRegime]) -> None:
         self._system = system
         self._pieces = pieces
         self._parts = parts
-        self._printer = Printer(system.names.all)
+        self._printer = FormulaPrinter(system.names.all)
 
     def lines(self) -> Iterator[str]:
         """Iterate over the lines of the solution."""
@@ -360,7 +366,7 @@ class _Explanation:
         yield f"The maximum of these: {format_expression(self._printer.total(piece.terms))}."
         yield from self._describe_growth()
 
-    def _describe_region(self, path: Path) -> str:
+    def _describe_region(self, path: RecursionPath) -> str:
         """Return the comparisons of several names that bound a region, except for known facts."""
         names = range(len(self._system.names.all))
         fact_rows = [row.form for fact in self._system.facts if len(fact) == 1 for row in fact[0]]
@@ -369,7 +375,7 @@ class _Explanation:
         ]
         return ", ".join(self._printer.comparison(row) for row in rows)
 
-    def _describe_segment(self, segment: Segment) -> str:
+    def _describe_segment(self, segment: PathSegment) -> str:
         names = self._system.names.all
         steps = [self._system.rules[case].step for case in segment.motion.cases]
         calls = " and ".join(step.text for step in steps if step is not None)
@@ -392,7 +398,7 @@ class _Explanation:
             return f"  {source} per leaf: {term} in total."
         return f"  {source} per node {_COST_TEXTS[cost.place]}: {term}."
 
-    def _describe_leaves(self, path: Path) -> str:
+    def _describe_leaves(self, path: RecursionPath) -> str:
         names = self._system.names
         sizes = [
             f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
@@ -412,10 +418,10 @@ def _select_distinct(costs: Sequence[CostTerm]) -> list[CostTerm]:
     return list({(cost.segment, cost.source, cost.term): cost for cost in costs}.values())
 
 
-METHOD = "recursion followed in log space"
+METHOD_NAME = "recursion followed in log space"
 
 
-def solve_multi(problem: RealRecurrence) -> Answer:
+def solve_in_log_space(problem: RealRecurrence) -> Answer:
     """Return the growth of a function of several sizes, or of one size with conditions on symbols, or a refusal."""
     try:
         system = read_system(problem)
@@ -423,7 +429,7 @@ def solve_multi(problem: RealRecurrence) -> Answer:
         if not pieces:
             raise OutOfReachError("no sizes satisfy the facts")
         parts = find_regimes(system, pieces)
-        steps = tuple(_Explanation(system, pieces, parts).lines())
+        steps = tuple(_SolutionPrinter(system, pieces, parts).lines())
         count = check_numerically(problem, system, parts, pieces)
         answer = _build_answer(system, parts, steps, count)
         if answer.regimes and answer.between:
@@ -434,7 +440,7 @@ def solve_multi(problem: RealRecurrence) -> Answer:
 
 
 def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
-    printer = Printer(system.names.all)
+    printer = FormulaPrinter(system.names.all)
     checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
     orders = [printer.formula(part.formula) for part in parts]
     regimes = (
@@ -444,7 +450,7 @@ def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str
     growth = orders[-1]
     return SolvedGrowth(
         growth=growth,
-        method=METHOD,
+        method=METHOD_NAME,
         steps=(*steps, checked),
         regimes=tuple(regimes) if len(parts) > 1 else (),
         between=_bracket_growth(growth, system),
@@ -456,13 +462,15 @@ def _bracket_growth(growth: s.Expr, system: LogSystem) -> tuple[s.Expr, s.Expr] 
     low = high = growth
     for step in (rule.step for rule in system.rules if rule.step is not None):
         digits = str(step.nodes).removeprefix("-")
-        if DIGITS.fullmatch(digits):
-            fewer, more = nine_digit_bracket(digits) if sign(step.nodes) > 0 else nine_digit_bracket(digits)[::-1]
-            low, high = (_replace_digits(end, digits, bracketed) for end, bracketed in ((low, fewer), (high, more)))
+        if DECIMAL_PATTERN.fullmatch(digits):
+            fewer, more = (
+                bracket_nine_digits(digits) if prove_sign(step.nodes) > 0 else bracket_nine_digits(digits)[::-1]
+            )
+            low, high = (_replace_number(end, digits, bracketed) for end, bracketed in ((low, fewer), (high, more)))
     return None if has_same_structure(low, high) else (low, high)
 
 
-def _replace_digits(expr: s.Expr, digits: str, other: str) -> s.Expr:
+def _replace_number(expr: s.Expr, digits: str, other: str) -> s.Expr:
     number = s.Real(other, span=build.DERIVED)
     return rewrite_parts(expr, lambda part: number if isinstance(part, s.Real) and part.text == digits else None)
 

@@ -19,7 +19,7 @@ from archline.expr import build
 from archline.expr.text import format_expression, format_fact
 from archline.expr.tree import rewrite_parts
 from archline.growth.normal_form import expand
-from archline.ir.conditions import OPPOSITE, negate_condition
+from archline.ir.conditions import NEGATED_OPERATORS, negate_condition
 from archline.language import syntax as s
 from archline.numbers import fmpq
 from archline.records import record
@@ -35,8 +35,8 @@ from archline.recurrences.asymptotic.logspace.cones import (
     add_scaled,
     approximate,
     compute_logarithm,
-    constant,
-    number_of,
+    convert_to_number,
+    evaluate_constant,
 )
 from archline.recurrences.asymptotic.normal_form import Alternative, read_alternatives, read_argument
 from archline.recurrences.asymptotic.problem import EquationCase, RealRecurrence
@@ -58,7 +58,7 @@ class LogInequality:
 
 Alternatives: TypeAlias = tuple[tuple[LogInequality, ...], ...]
 MAX_ALTERNATIVES = 64
-STRICT_MARGIN = 1e-6
+STRICT_COMPARISON_MARGIN = 1e-6
 """The relative margin by which a strict comparison exceeds equality; it decides where sizes are equal."""
 
 
@@ -69,7 +69,7 @@ def read_condition(fact: s.Fact, names: LogNames) -> Alternatives:
             return _join_alternatives(read_condition(left, names), read_condition(right, names))
         case s.Binary(op="or", left=left, right=right):
             return read_condition(left, names) + read_condition(right, names)
-        case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in OPPOSITE:
+        case s.Unary(op="not", operand=s.Binary(op=op) as operand) if op in NEGATED_OPERATORS:
             return read_condition(negate_condition(operand), names)
         case s.Binary(op="<=" | "<" as op, left=left, right=right):
             return _read_comparison(left, right, names, strict=op == "<")
@@ -81,12 +81,12 @@ def read_condition(fact: s.Fact, names: LogNames) -> Alternatives:
             raise OutOfReachError(f"the condition {format_fact(fact)} does not compare sizes")
 
 
-_Side: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
+_MaxOfMins: TypeAlias = tuple[tuple[tuple[Vector, float], ...], ...]
 
 
 def _read_comparison(small: s.Expr, great: s.Expr, names: LogNames, *, strict: bool = False) -> Alternatives:
     """Convert small <= great to alternatives: each part of `small` is at most some part of `great`."""
-    scale = 1 - STRICT_MARGIN if strict else 1.0
+    scale = 1 - STRICT_COMPARISON_MARGIN if strict else 1.0
     result: Alternatives = ((),)
     upper = _read_side(great, names)
     for small_part in _read_side(small, names):
@@ -108,16 +108,16 @@ def _remove_constant_rows(rows: tuple[LogInequality, ...]) -> tuple[LogInequalit
     return tuple(row for row in rows if any(row.form))
 
 
-def _read_side(expr: s.Expr, names: LogNames) -> _Side:
+def _read_side(expr: s.Expr, names: LogNames) -> _MaxOfMins:
     """Convert an expression to a max of mins of monomials, each with a constant factor. Raises OutOfReachError."""
     parts: list[tuple[tuple[Vector, float], ...]] = []
     for factors, coefficient in expand(expr).items():
         if coefficient.sign() < 0:
             raise OutOfReachError(f"a condition subtracts in {format_expression(expr)}")
-        side: _Side = (((names.one.powers, approximate(number_of(coefficient))),),)
+        side: _MaxOfMins = (((names.one.powers, approximate(convert_to_number(coefficient))),),)
         for factor, exponent in factors.powers.items():
             part = _read_extremum(factor.expr, names) if exponent == ONE_CONSTANT else None
-            raised = _read_monomials(factor.expr, number_of(exponent), names) if part is None else part
+            raised = _read_monomials(factor.expr, convert_to_number(exponent), names) if part is None else part
             side = tuple(
                 tuple((add_scaled(p, q), a * b) for (p, a), (q, b) in product(side_part, factor_part))
                 for side_part, factor_part in product(side, raised)
@@ -128,12 +128,12 @@ def _read_side(expr: s.Expr, names: LogNames) -> _Side:
     return tuple(parts)
 
 
-def _read_extremum(expr: s.Expr, names: LogNames) -> _Side | None:
+def _read_extremum(expr: s.Expr, names: LogNames) -> _MaxOfMins | None:
     match expr:
         case s.Call(function="max", arguments=arguments):
             return tuple(part for operand in arguments for part in _read_side(operand, names))
         case s.Call(function="min", arguments=arguments):
-            mins: _Side = ((),)
+            mins: _MaxOfMins = ((),)
             for operand in arguments:
                 mins = tuple(a + b for a, b in product(mins, _read_side(operand, names)))
             return mins
@@ -141,7 +141,7 @@ def _read_extremum(expr: s.Expr, names: LogNames) -> _Side | None:
             return None
 
 
-def _read_monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _Side:
+def _read_monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _MaxOfMins:
     terms = names.raised(expr, exponent)
     if any(term.logs for term in terms):
         raise OutOfReachError(f"a condition has the logarithm {format_expression(expr)}")
@@ -157,7 +157,7 @@ def _join_alternatives(first: Alternatives, second: Alternatives) -> Alternative
     return result
 
 
-MAX_CASES = 32
+MAX_SPLIT_CASES = 32
 
 
 def split_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
@@ -172,7 +172,7 @@ def split_minima(cases: tuple[EquationCase, ...]) -> list[EquationCase]:
             result.append(case)
         else:
             pending.extend(reversed(_split_minimum(case, least)))
-        if len(result) + len(pending) > MAX_CASES:
+        if len(result) + len(pending) > MAX_SPLIT_CASES:
             raise OutOfReachError("too many minima in the costs")
     return result
 
@@ -302,34 +302,34 @@ class _CaseReader:
         alternatives = read_alternatives(value, frozenset((self._function,)))
         amounts = (amount for alternative in alternatives for amount in alternative.amounts)
         terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
-        calls = self._find_greatest([self._count_calls(alternative) for alternative in alternatives])
-        return CaseRule(when, condition, terms, self._build_step(calls) if calls else None)
+        calls = self._select_covering_calls([self._count_calls(alternative) for alternative in alternatives])
+        return CaseRule(when, condition, terms, self._build_motion(calls) if calls else None)
 
     def _count_calls(self, alternative: Alternative) -> dict[str, tuple[fmpq, s.Call]]:
         """Return the number of each call of an alternative, and the call, by its text."""
         counts: dict[str, tuple[fmpq, s.Call]] = {}
         for weight, call in alternative.calls:
             before, _ = counts.get(text := format_expression(call), (ZERO, call))
-            counts[text] = before + (ONE if weight is None else self._read_number(weight)), call
+            counts[text] = before + (ONE if weight is None else self._read_call_number(weight)), call
         return counts
 
-    def _find_greatest(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
+    def _select_covering_calls(self, parts: list[dict[str, tuple[fmpq, s.Call]]]) -> list[tuple[fmpq, s.Call]]:
         """Return the calls of a maximum if one part makes all calls of all parts. Raises OutOfReachError."""
         most = max(parts, key=lambda counts: sum((count for count, _ in counts.values()), ZERO))
         if any(text not in most or count > most[text][0] for counts in parts for text, (count, _) in counts.items()):
             raise OutOfReachError("a maximum of calls at different sizes")
         return list(most.values())
 
-    def _read_number(self, expr: s.Expr) -> fmpq:
+    def _read_call_number(self, expr: s.Expr) -> fmpq:
         try:
-            value = constant(expr)
+            value = evaluate_constant(expr)
         except OutOfReachError:
             raise OutOfReachError(f"the number of calls {format_expression(expr)} depends on the sizes") from None
         if isinstance(value, Irrational) or value <= 0:
             raise OutOfReachError(f"the number of calls {format_expression(expr)} is not a positive rational")
         return value
 
-    def _build_step(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
+    def _build_motion(self, calls: list[tuple[fmpq, s.Call]]) -> SelfCalls:
         """Return the calls of a case as one motion. Raises OutOfReachError unless all have the same direction."""
         branches: dict[fmpq, fmpq] = {}
         direction: Vector | None = None
@@ -341,7 +341,7 @@ class _CaseReader:
             branches[factor] = branches.get(factor, ZERO) + count
         assert direction is not None
         text = " + ".join((f"{count}*" if count != 1 else "") + format_expression(call) for count, call in calls)
-        nodes = number_of(find_exponent(tuple((count, ONE / factor) for factor, count in branches.items())))
+        nodes = convert_to_number(find_exponent(tuple((count, ONE / factor) for factor, count in branches.items())))
         return SelfCalls(direction, nodes, approximate(compute_logarithm(min(branches), fmpq(2))), text)
 
     def _find_motion(self, call: s.Call) -> tuple[Vector, fmpq]:

@@ -56,7 +56,7 @@ STEPS: dict[Callable[..., Any], Callable[[Any], list[str]]] = {
     derive: lambda costs: [f"Costs: {cost.metric} {to_text(cost.lower)}, {cost.status}" for cost in costs],
     Lowering.trace: lambda pair: [f"loop tree: {format_tree(pair[1])}"],
     derive_segment_bound: lambda bound: [f"lower bound: the first touch of {to_text(bound.first_touch_bound)} lines"],
-    AllocationPlanner.plans: lambda plans: [
+    AllocationPlanner.derive_plans: lambda plans: [
         f"{len(plans)} allocation plans, of which those that are best in some cache are kept"
     ],
     derive_io_cost: lambda cost: ["Cost of io, upper bounds:", *map(format_bound, cost.by_cache)],

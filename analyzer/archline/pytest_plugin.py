@@ -101,16 +101,16 @@ class AlgoFile(pytest.File):
         project = _read_project(self.config)
         (view,) = check_tasks([Task(str(self.path), project.facts or None)], 1)
         if not isinstance(view, CheckView):
-            raise ArchlineError(list(map(project.placed, view)))
+            raise ArchlineError(list(map(project.locate_diagnostic, view)))
         if errors := [problem for problem in view.errors if problem.rule != DEFECT]:
             # An algorithm without claims has no test that could show its error.
-            raise ArchlineError(list(map(project.placed, errors)))
+            raise ArchlineError(list(map(project.locate_diagnostic, errors)))
         terms, path = Terms(parse_share(project.tolerance or "0"), where=project.facts), os.path.relpath(self.path)
         changes, taken = compare_with_baseline(project.baseline, [path], terms, 1) if project.baseline else ((), ())
         report = CheckReport((view,), select=project.select or ("AL",), ignore=project.ignore)
         return replace(report, strict=self.config.getoption("archline_strict"), changes=changes, accepted=taken)
 
-    def contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
+    def find_contract(self, text: str, line: int) -> tuple[Contract, str, bool]:
         """Return the decided claim, the code of its finding, and whether that is ignored. Raises ArchlineError."""
         claim = next((entry for entry in self.report.all if (entry.text, entry.place.line) == (text, line)), None)
         if claim is None:
@@ -146,7 +146,7 @@ class ClaimItem(pytest.Item):
 
         program = self.getparent(AlgoFile)
         assert program is not None
-        claim, code, ignored = program.contract(self.name, self._line)
+        claim, code, ignored = program.find_contract(self.name, self._line)
         if not code:
             return
         text = "\n".join([f"{claim.place}: {claim.outcome}: {claim.text}  [{code}]", *list_reasons(claim)])

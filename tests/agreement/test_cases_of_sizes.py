@@ -161,7 +161,7 @@ def test_growth_is_that_of_each_case() -> None:
         ("otherwise", "n"),
     ]
     found = [(str(each.text).partition(" where")[0], format_conjunction(each.where)) for each in
-             derive_cost_growth(module, algorithm, costs, flops).orders]  # fmt: skip
+             derive_cost_growth(module, algorithm, costs, flops).reported_growths]  # fmt: skip
     assert found == [("Theta(n^2)", "n > 2*m"), ("Theta(n*m)", "m < n and n <= 2*m"), ("Theta(n)", "m >= n")]
 
 

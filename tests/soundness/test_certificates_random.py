@@ -231,7 +231,7 @@ def monomial_at(monomial: Monomial, point: Point) -> mpf:
     total = mpf(1)
     for atom, by in monomial.powers:
         base = point[atom.text] if atom.of is None else mp.log(2 + monomial_at(atom.of, point), 2)
-        total *= base ** mpf(str(by.enclosure(200).mid().str(40, radius=False)))
+        total *= base ** mpf(str(by.enclose(200).mid().str(40, radius=False)))
     return total
 
 
@@ -247,7 +247,7 @@ def test_bounds_hold_at_points(text: str, seed: int) -> None:
     with mp.workprec(2000):
         for point in points(random.Random(seed), NAMES, 8):
             found = value(expr, point)
-            assert found >= 0 or not bounds.nonnegative(expr)
+            assert found >= 0 or not bounds.is_nonnegative(expr)
             assert found <= (LARGEST * magnitude(upper, point, upper=True) if upper else 0)
             if lower is not None:
                 assert found * LARGEST >= magnitude(lower, point, upper=False)

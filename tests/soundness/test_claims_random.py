@@ -94,11 +94,11 @@ def _held(lines: list[str]) -> int:
     known, held = ClaimedAlgorithms(module), 0
     for claim in (each for each in module.program.items if isinstance(each, s.Claim)):
         about = ClaimOfCosts(claim, known)
-        if about.decided().outcome != "holds":
+        if about.decide().outcome != "holds":
             continue
         held += 1
         (left, right), parts = separate_parts(
-            (about.formula(claim.left), about.formula(claim.right)), about.amounts.keys()
+            (about.build_formula(claim.left), about.build_formula(claim.right)), about.amounts.keys()
         )
         order = CostOrder(left, claim.relation, right, about.amounts, parts, about.sizes())
         for point in islice(order.sizes.points(), PLACES):

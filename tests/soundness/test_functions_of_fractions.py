@@ -82,7 +82,7 @@ def test_claims_that_hold_do_so_at_each_size(seed: int) -> None:
     for claim, (text, function, argument, relation, (factor, times, added), applies) in zip(
         written, claims, strict=True
     ):
-        if ClaimOfCosts(claim, known).decided().outcome != "holds":
+        if ClaimOfCosts(claim, known).decide().outcome != "holds":
             continue
         held += 1
         for n in filter(applies, range(1, LARGEST)):
@@ -107,7 +107,7 @@ def test_claims_that_hold_do_so_at_each_size(seed: int) -> None:
 def test_what_holds_at_integers_alone_is_refuted_at_fractions(claim: str) -> None:
     module = load_text(f"{LINE}claim {claim}\n")
     (item,) = (item for item in module.program.items if isinstance(item, s.Claim))
-    assert ClaimOfCosts(item, ClaimedAlgorithms(module)).decided().outcome == "fails"
+    assert ClaimOfCosts(item, ClaimedAlgorithms(module)).decide().outcome == "fails"
 
 
 @pytest.mark.parametrize("denominator", [1, 2, 3])

@@ -55,7 +55,7 @@ def check_growth(text: str) -> set[str]:
         if not row.exact or not row.lower or row.metric == "io":
             continue
         growth = row.growth or ""
-        assert "Theta" in growth or row.open == NO_THETA, (row.metric, growth, text)
+        assert "Theta" in growth or row.no_theta_reason == NO_THETA, (row.metric, growth, text)
         found.add("theta" if "Theta" in growth else "open")
         names = tuple(name for name in view.parameters if name in row.lower.names)
         for order, where in CASE.findall(growth):

@@ -109,7 +109,7 @@ class Recorder:
             line = unique = abs(line)
         self.frames[-1].append(len(self.lines))
         self.lines.append(line)
-        self.make_loop_name.append(unique)
+        self.fresh.append(unique)
 
     def nested(self, body: Body, begin: TraceEvent, end: TraceEvent, *, spawned: bool) -> None:
         self.event(begin)
@@ -168,7 +168,7 @@ def record(program: Body) -> Recorded:
     recorder.body(program)
     kinds, positions, values = zip(*recorder.events, strict=True) if recorder.events else ((), (), ())
     log = StrandLog(np.array(kinds, np.uint8), np.array(positions, np.int64), np.array(values, np.int64), STACK)
-    lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.make_loop_name, np.int64)
+    lines, fresh = np.array(recorder.lines, np.int64), np.array(recorder.fresh, np.int64)
     return Recorded(lines, fresh, log, Frame(tuple(recorder.frames[0]), spawned=False))
 
 
@@ -274,7 +274,7 @@ def test_lemma_2_1_with_local_arrays_needs_fresh_lines_on_the_serial_side(
 ) -> None:
     recorded = record(program)
     run = private_caches(recorded.lines, recorded.log, schedule, processors, capacity)
-    assert run.io <= processors * optimal(recorded.make_loop_name, capacity).io
+    assert run.io <= processors * optimal(recorded.fresh, capacity).io
 
 
 @untimed

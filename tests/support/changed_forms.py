@@ -102,7 +102,7 @@ def widened(row: PrintedRow) -> Iterator[PrintedRow]:
     """
     if row.quantifier != "every" or row.has("widest"):
         return
-    facts = row.listed("where")
+    facts = row.texts("where")
     for place in range(len(facts)):
         yield replace(row, inputs={**row.inputs, "where": facts[:place] + facts[place + 1 :]})
     if not facts:

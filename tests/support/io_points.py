@@ -91,7 +91,7 @@ def _of_recursion(module: Module, algorithm: s.Algorithm) -> Bounds | None:
     """What the cost gives at sizes, without its closed form, which takes longer to find."""
     recursions = RecursiveMissBounds(module, algorithm)
     try:
-        recursions.solve()
+        recursions.prepare_bodies()
     except (UntracedError, UnboundedError):
         return None
     solved = recursions.body_of(algorithm)

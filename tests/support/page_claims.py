@@ -149,7 +149,7 @@ FORMATS: dict[str, Callable[[documents.Document], Iterator[Rows]]] = {
 def claims_by_format(report: CostReport, metrics: Sequence[str] | None = None) -> dict[tuple[str, str], list[str]]:
     """What each page of an algorithm's costs prints in each format, of some metrics or all, as `ensures`."""
     view = report.view(without_io=metrics is not None and not {*CACHE_METRICS} & {*metrics})
-    shown = view.only(metrics)
+    shown = view.select_metrics(metrics)
     case = view.case()
     # Where every axis of a grid has several processors, the first page is of these.
     under = () if case is None else (case.case_when,)

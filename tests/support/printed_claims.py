@@ -25,7 +25,7 @@ GROWTH = re.compile(
 
 def printed(view: CostView, metrics: Sequence[str] | None = None) -> Iterator[str]:
     """Each bound and each growth of a page, of some metrics or all, with its condition as `when`."""
-    for row in view.only(metrics).rows:
+    for row in view.select_metrics(metrics).rows:
         for claim, conditions in _of_row(view, row):
             when = ", ".join(filter(None, (*conditions, view.case_when)))
             yield f"ensures {row.metric} {claim}" + (f" when {when}" if when else "")

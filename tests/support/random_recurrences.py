@@ -162,7 +162,7 @@ def disagreement(problem: RealRecurrence, growth: str) -> str | None:
     for sizes in scales(problem):
         ratios = []
         for size in sizes:
-            value = evaluator.of("T", size)
+            value = evaluator.evaluate_call("T", size)
             ratio = value / CompiledFormula(claim, BALL_ARITHMETIC, exact_logs=False).at({"n": size, **SYMBOLS})
             if not ratio > 0:
                 return f"the ratio at {size} is {ratio}"

@@ -336,7 +336,7 @@ def test_the_bounds_of_ice_are_reached(on: Machine, data: st.DataObject) -> None
 # Units.
 @pytest.mark.parametrize("chosen", VARIANTS, ids=lambda each: str(each.name))
 def test_every_model_has_right_units(chosen: Model) -> None:
-    assert chosen.checked() is chosen
+    assert chosen.require_units() is chosen
 
 
 PLANTED: list[tuple[str, str, dict[str, Any], str]] = [
@@ -359,7 +359,7 @@ PLANTED: list[tuple[str, str, dict[str, Any], str]] = [
 )
 def test_a_wrong_unit_is_found_at_its_place(name: str, changes: dict[str, Any], culprit: str) -> None:
     planted = replace(find_model(name), **{"coarser": {}, "figures": {}, "conversions": {}, **changes})
-    found = refusal(planted.checked, "AL461")
+    found = refusal(planted.require_units, "AL461")
     assert found.span.source.lines[0][found.span.column - 1 : found.span.end_column - 1] == culprit
 
 

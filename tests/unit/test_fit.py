@@ -155,7 +155,7 @@ def test_the_command_prints_and_writes_a_machine_that_the_model_can_use(tmp_path
     assert document["condition"] <= 30
     read = al.machine(f"{machine}@single")
     (roofline,) = (each for each in load_models() if each.name == "roofline")
-    assert not apply_model(roofline, read).missing
+    assert not apply_model(roofline, read).missing_quantities
     for name, key in (("eps_flop", "eps_flop@single"), ("eps_mem", "eps_mem"), ("pi0", "pi0")):
         quantity = read.quantities[name]
         fitted = document["parameters"][key]
@@ -197,7 +197,7 @@ def test_a_machine_of_ice_can_be_used(tmp_path: Path) -> None:
     file = write(tmp_path / "runs.csv", ice_runs(5, 0.02, 100))
     assert cli("fit", file, "--model", "ice", "--out", str(tmp_path / "m.toml")).code == 0
     (ice,) = (each for each in load_models() if each.name == "ice")
-    assert not apply_model(ice, al.machine(str(tmp_path / "m.toml"))).missing
+    assert not apply_model(ice, al.machine(str(tmp_path / "m.toml"))).missing_quantities
 
 
 @pytest.mark.parametrize(

@@ -192,9 +192,9 @@ def test_what_is_counted_beside_a_gap_is_not_taken_for_all() -> None:
     here = Tally({"work": nothing}, {"span": serial_map(nothing)})
     elsewhere = Tally({}, {"span": serial_map(UNIT_AMOUNT)}, gap=UnknownAmount("of another"))
     facts = Facts()
-    assert isinstance(here.within(elsewhere, facts).amount("span"), UnknownAmount)
-    assert isinstance(elsewhere.within(here, facts).amount("span"), UnknownAmount)
-    assert here.within(Tally({"work": UNIT_AMOUNT}, {"span": serial_map(UNIT_AMOUNT)}), facts).known
+    assert isinstance(here.tighten(elsewhere, facts).amount("span"), UnknownAmount)
+    assert isinstance(elsewhere.tighten(here, facts).amount("span"), UnknownAmount)
+    assert here.tighten(Tally({"work": UNIT_AMOUNT}, {"span": serial_map(UNIT_AMOUNT)}), facts).known
     # A loop whose bounds the data gives, twice over: once its span was counted without the inner one.
     program = program_from_seed(152)
     module = load_text(program.text)

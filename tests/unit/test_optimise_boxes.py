@@ -59,7 +59,9 @@ def drawn_expression(source: random.Random, depth: int) -> Poly:
 @pytest.mark.parametrize("ends", [(0, 3), (0, 0), (1, 3), (5, 9)])
 def test_common_divisors_where_a_part_may_be_0(ends: tuple[int, int]) -> None:
     value = Poly.constant(3) - a.common_divisor(X, Poly.constant(7))
-    low, high = Boxes(*({"x": np.array([float(end)])} for end in ends), ["x"]).ends(lambda boxes: boxes.of(value))
+    low, high = Boxes(*({"x": np.array([float(end)])} for end in ends), ["x"]).bound_formula(
+        lambda boxes: boxes.bound_expression(value)
+    )
     values = [3 - gcd(x, 7) for x in range(ends[0], ends[1] + 1)]
     assert low[0] <= min(values)
     assert max(values) <= high[0]
@@ -74,7 +76,7 @@ def test_no_point_of_a_box_is_outside_its_bounds() -> None:
         lows = [source.choice([1, 2, 5, 30, 1000]) for _ in "xy"]
         highs = [low + source.choice([0, 1, 3, 20]) for low in lows]
         ends = [{name: np.array([float(end)]) for name, end in zip("xy", side, strict=True)} for side in (lows, highs)]
-        low, high = Boxes(ends[0], ends[1], ["x", "y"]).ends(lambda each, value=value: each.of(value))
+        low, high = Boxes(ends[0], ends[1], ["x", "y"]).bound_formula(lambda each, value=value: each.of(value))
         values = []
         for point in product(*(range(first, last + 1) for first, last in zip(lows, highs, strict=True))):
             try:
@@ -93,8 +95,8 @@ def test_no_point_of_a_box_is_outside_its_bounds() -> None:
 def test_bounds_over_a_box_are_values_at_its_corners_where_an_expression_rises_and_falls() -> None:
     value = X**2 * Y**-1 + X * 3 - Y
     ends = {"x": np.array([10.0])}, {"x": np.array([20.0])}
-    low, _ = Boxes({**ends[0], "y": np.array([2.0])}, {**ends[1], "y": np.array([5.0])}, ["x", "y"]).ends(
-        lambda each: each.of(value)
+    low, _ = Boxes({**ends[0], "y": np.array([2.0])}, {**ends[1], "y": np.array([5.0])}, ["x", "y"]).bound_formula(
+        lambda each: each.bound_expression(value)
     )
     assert low[0] == pytest.approx(100 / 5 + 30 - 5, rel=1e-12)
 

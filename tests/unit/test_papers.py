@@ -72,13 +72,13 @@ def test_what_differs_holds_once_the_derived_form_is_printed(name: str) -> None:
 def test_what_differs_has_a_witness_that_another_evaluation_confirms(name: str) -> None:
     for each in found(name, DIFFERS):
         assert each.witness is not None, (each.row.place, each.row.subject)
-        assert each.witness.holds(), (each.row.place, each.row.subject, str(each.witness))
+        assert each.witness.is_confirmed(), (each.row.place, each.row.subject, str(each.witness))
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_witness_lies_where_the_facts_of_its_row_hold(name: str) -> None:
     for each in found(name, DIFFERS) + found(name, READING):
-        facts = [fact for text in each.row.listed("where") for fact in parse_facts(text, "where")]
+        facts = [fact for text in each.row.texts("where") for fact in parse_facts(text, "where")]
         assert each.witness is not None
         assert all(is_relation_true(fact, each.witness.at) is not False for fact in facts), (
             each.row.place,
@@ -91,7 +91,7 @@ def test_a_reading_differs_word_for_word_and_a_change_of_the_print_is_no_longer_
     for each in found(name, READING):
         assert each.reason
         assert each.witness is not None
-        assert each.witness.holds(), (each.row.place, each.row.subject)
+        assert each.witness.is_confirmed(), (each.row.place, each.row.subject)
         if each.within_rounding:
             continue
         assert "says" in each.row.table("reading"), (each.row.place, each.row.subject)

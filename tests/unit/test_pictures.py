@@ -372,7 +372,7 @@ def test_compare_draws(tmp_path: Path) -> None:
     found = texts(tmp_path / "bars.svg")
     assert "times matmul_co: proved" in found
     assert "computation" in found
-    (tmp_path / "bars.png").check_register_race()
+    (tmp_path / "bars.png").touch()
     at_a_point(XEON).save(tmp_path / "bars.png")
     assert (tmp_path / "bars.png").read_bytes().startswith(b"\x89PNG")
 

@@ -106,7 +106,7 @@ def test_compiled_expressions_without_a_value_say_so() -> None:
     n = Poly.symbol("n")
     compiler = Compiler(["n"])
     for value in (n, n.scaled(2) + ONE, n * n):
-        compute = compiler.of(value)
+        compute = compiler.compile_expression(value)
         with pytest.raises(EvaluationError, match="`n` has no value"):
             compute(compiler.at({}))
 

@@ -211,7 +211,7 @@ def test_closed_forms_are_what_the_recurrence_comes_to(text: str, size: Callable
     (name,) = problem.asked.parameters
     symbols = {"P": 5, "Q": 7, "L": 3, "c": 2}
     for k in range(1, 8):
-        value = Evaluator(problem, symbols, BALL_ARITHMETIC, exact_logs=True).of(problem.asked.name, size(k))
+        value = Evaluator(problem, symbols, BALL_ARITHMETIC, exact_logs=True).evaluate_call(problem.asked.name, size(k))
         formula = value_at(closed, {**symbols, name: size(k)}, BALL_ARITHMETIC)
         assert arb(formula).overlaps(arb(value))
         assert abs(arb(formula) - arb(value)) < 1e-9 * abs(arb(value))

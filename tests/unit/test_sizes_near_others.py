@@ -30,7 +30,7 @@ def search(names: str, facts: str) -> SizeSearch:
     ],
 )
 def test_solutions_are_near_what_is_asked_for(names: str, facts: str, asked: int, found: dict[str, int] | None) -> None:
-    assert search(names, facts).nearest(dict.fromkeys(names, asked)) == found
+    assert search(names, facts).find_nearest(dict.fromkeys(names, asked)) == found
 
 
 FACTS = (
@@ -49,7 +49,7 @@ FACTS = (
 def test_solutions_satisfy_all_facts(facts: set[str], asked: tuple[int, int, int]) -> None:
     sizes = search("nmk", ", ".join(sorted(facts)) or "n >= 1")
     point = dict(zip("nmk", asked, strict=True))
-    found = sizes.nearest(point)
+    found = sizes.find_nearest(point)
     assert found is None or all(evaluate_fact(fact, found) for fact in sizes.facts)
     if all(evaluate_fact(fact, point) for fact in sizes.facts):
         assert found == point

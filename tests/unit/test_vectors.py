@@ -26,7 +26,7 @@ numbers = st.one_of(st.integers(-6, 40), st.integers(-(10**12), 10**12), st.inte
 def floors(expression: Poly, rows: Sequence[tuple[int, int]]) -> Column:
     columns = [np.array(each, object) for each in zip(*rows, strict=True)]
     points = dict(zip(SIZES, columns, strict=True))
-    return Vectors(points, len(rows)).floor(expression)
+    return Vectors(points, len(rows)).evaluate_floor(expression)
 
 
 def agrees(expression: Poly, rows: Sequence[tuple[int, int]]) -> None:
@@ -121,16 +121,16 @@ def test_a_factor_of_0_rules_out_one_without_a_value() -> None:
 
 def value(expression: Poly, *numbers: int | Fraction) -> int | Fraction:
     compiler = Compiler(SIZES)
-    compute = compiler.of(expression)
-    return compute(compiler.environment(numbers))
+    compute = compiler.compile_expression(expression)
+    return compute(compiler.make_environment(numbers))
 
 
 @given(expressions(SIZES), expressions(SIZES), st.integers(-6, 40), st.integers(1, 40))
 def test_compiled_expressions_have_their_values(first: Poly, second: Poly, n: int, m: int) -> None:
     compiler = Compiler(SIZES)
     wanted = [first, second, first * second / 3, second + first]
-    computed = [compiler.of(each) for each in wanted]
-    environment = compiler.environment((n, m))
+    computed = [compiler.compile_expression(each) for each in wanted]
+    environment = compiler.make_environment((n, m))
     for expression, compute in zip(wanted, computed, strict=True):
         try:
             expected = evaluate(expression, {"n": n, "m": m})

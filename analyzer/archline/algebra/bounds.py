@@ -38,13 +38,13 @@ class Bounds:
         return raised if self.most is None else min(raised, self.most)
 
     @cached_property
-    def numbers(self) -> tuple[fmpq | None, fmpq | None]:
+    def constant_bounds(self) -> tuple[fmpq | None, fmpq | None]:
         """The largest number among the lower bounds and the smallest among the upper ones, not rounded."""
         low, high = ([bound.constant_term for bound in ends if bound.is_constant] for ends in (self.lower, self.upper))
         return max(low, default=None), min(high, default=None)
 
     @cached_property
-    def plain(self) -> tuple[bool, bool]:
+    def all_constant(self) -> tuple[bool, bool]:
         """Two flags: all lower bounds are numbers, and all upper bounds are."""
         return all(bound.is_constant for bound in self.lower), all(bound.is_constant for bound in self.upper)
 
@@ -60,7 +60,7 @@ class PowerOfTwoSize:
     exponent: str
     every: int
 
-    def restored(self, value: Poly) -> Poly:
+    def restore_size(self, value: Poly) -> Poly:
         """Write powers of 2^k as powers of the size and of a root of it; for n = 4^k: (2^k)^5 -> n^2*sqrt(n)."""
         root, size = Poly.symbol(self.exponent), Poly.symbol(self.name)
         ((((step, _),), _),) = a.exponential(2, root).terms.items()

@@ -89,7 +89,7 @@ class Facts:
     # The youngest symbol, and the facts before it, which decide the same about values without it.
     _before: tuple[str, Facts] | None = field(default=None, repr=False)
 
-    def unused(self, name: str) -> str:
+    def make_unused_name(self, name: str) -> str:
         """Return the name, primed until no symbol has it."""
         while name in self.bounds:
             name += "'"
@@ -119,9 +119,9 @@ class Facts:
             facts = facts._before[1]
         return facts
 
-    def unproved(self) -> Facts:
+    def without_cached_proofs(self) -> Facts:
         """Return equal facts without cached results of proofs."""
-        before = self._before and (self._before[0], self._before[1].unproved())
+        before = self._before and (self._before[0], self._before[1].without_cached_proofs())
         return Facts(self.bounds, self.rewrites, self.quotients, self.powers, _before=before)
 
     def _with_rewrites(
@@ -166,7 +166,7 @@ class Facts:
 
     def _propagate_minimum(self, bounds: Bounds) -> Facts:
         """Apply the constant lower bound of a symbol to older symbols that bound it from above."""
-        facts, minimum = self, bounds.numbers[False]
+        facts, minimum = self, bounds.constant_bounds[False]
         if minimum is not None:
             for end in bounds.upper:
                 older = a.find_single_atom(end)
@@ -233,10 +233,10 @@ class Facts:
     def _decide_linear_by_constants(self, name: str, factor: fmpq, rest: fmpq) -> bool | None:
         """Decide factor*symbol + rest >= 0 by the constant bounds; None if other bounds may prove it."""
         bounds, falls = self.bounds.get(name, NO_BOUNDS), factor.p < 0
-        end = bounds.numbers[falls]
+        end = bounds.constant_bounds[falls]
         if end is not None and (factor * end + rest).p >= 0:
             return True
-        return False if bounds.plain[falls] else None
+        return False if bounds.all_constant[falls] else None
 
     def refutes(self, value: Poly) -> bool:
         """Test whether the value is negative at a sample point, so that no proof of value >= 0 exists."""
@@ -250,7 +250,7 @@ class Facts:
             name, facts = self._before
             witness: Witness | None = vars(facts).get("_corner")
             if witness is not None:
-                return witness.beside((name, self.bounds[name].lower, self.bounds[name].upper))
+                return witness.with_symbol((name, self.bounds[name].lower, self.bounds[name].upper))
         return Witness(CORNER_OFFSETS, self._symbol_bounds)
 
     @cached_property
@@ -348,7 +348,7 @@ class Facts:
         if isinstance(atom, a.Floor) and self._is_negative_fraction(parts[0], parts[1]):
             # floor(-e/m) -> -1 for 1 <= e <= m
             return -ONE
-        if isinstance(atom, a.Floor) and (quotients := self.divided(parts[0], parts[1]))[0]:
+        if isinstance(atom, a.Floor) and (quotients := self.split_known_multiples(parts[0], parts[1]))[0]:
             # floor((n + c)/b) -> `n/b` + floor(c/b) where b divides n
             return quotients[0] + self.simplify(a.floor_div(quotients[1], parts[1]))
         if isinstance(atom, a.Floor) and (power := self._divide_powers_of_two(parts[0], parts[1])) is not None:
@@ -448,7 +448,7 @@ class Facts:
         quotients = {**self.quotients, a.record_spelling(quotient.key, quotient): quotient}
         return extended._with_rewrites(self.rewrites, quotients, self.powers)
 
-    def divided(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
+    def split_known_multiples(self, value: Poly, divisor: Poly) -> tuple[Poly, Poly]:
         """Return the quotient of the terms that are multiples of known integer quotients, and the remaining terms."""
         whole, rest = ZERO, ZERO
         if not self.quotients or len(divisor.terms) != 1:
@@ -490,5 +490,5 @@ class Facts:
     def restore(self, value: Poly) -> Poly:
         """Replace the symbols that `with_quotient` and `with_power_of_two` introduced by the sizes."""
         for power in self.powers:
-            value = power.restored(value)
+            value = power.restore_size(value)
         return value.substitute(self.quotients) if self.quotients else value

@@ -29,7 +29,7 @@ class IndexRange:
         return Poly.symbol(self.high) - Poly.symbol(self.low)
 
     # To terms of the size
-    def moved(self, value: Poly) -> Poly:
+    def substitute_high(self, value: Poly) -> Poly:
         return value.substitute({self.high: Poly.symbol(self.low) + Poly.symbol(self.size)})
 
     def facts(self, facts: Facts) -> Facts:
@@ -44,16 +44,16 @@ class IndexRange:
         return facts.with_bounds(bounds)
 
     def _move_bounds(self, values: Iterable[Poly], less: Poly | int = 0) -> tuple[Poly, ...]:
-        return tuple(moved for value in values if self.low not in (moved := self.moved(value) - less).names)
+        return tuple(moved for value in values if self.low not in (moved := self.substitute_high(value) - less).names)
 
-    def written(self, expr: s.Expr) -> s.Expr:
+    def eliminate_high(self, expr: s.Expr) -> s.Expr:
         """Eliminate the higher index from an expression of the language."""
         low, size = (s.Name(name, span=expr.span) for name in (self.low, self.size))
         return substitute_names(expr, {self.high: s.Binary("+", low, size, span=expr.span)})
 
     def eliminate_high_in_facts(self, facts: Iterable[s.Fact]) -> tuple[s.Fact, ...]:
         """Eliminate the higher index from comparisons; facts of other kinds are unchanged."""
-        return tuple(self.written(fact) if isinstance(fact, s.Binary) else fact for fact in facts)
+        return tuple(self.eliminate_high(fact) if isinstance(fact, s.Binary) else fact for fact in facts)
 
     # Back
     def point(self, point: Mapping[str, int]) -> dict[str, int]:
@@ -62,15 +62,15 @@ class IndexRange:
             return dict(point)
         return {**point, self.high: point[self.low] + point[self.size]}
 
-    def tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
+    def write_tree(self, value: Poly, order: tuple[str, ...], may_vanish: frozenset[str]) -> s.Expr:
         """Write an expression as a tree, in terms of `high - low` if it depends on the indices only through that."""
-        moved = self.moved(value)
+        moved = self.substitute_high(value)
         if self.high not in value.names or self.low in moved.names:
             return to_tree(value, order, may_vanish)
         vanishing = may_vanish | {self.size} if self.least < 1 else may_vanish - {self.size}
-        return self.restored(to_tree(moved, (*order, self.size), vanishing))
+        return self.restore_difference(to_tree(moved, (*order, self.size), vanishing))
 
-    def restored(self, expr: s.Expr) -> s.Expr:
+    def restore_difference(self, expr: s.Expr) -> s.Expr:
         """Replace the size by the difference of the indices in an expression of the language."""
         return substitute_names(expr, {self.size: b.binary("-", b.name(self.high), b.name(self.low))})
 

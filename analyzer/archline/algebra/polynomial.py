@@ -242,7 +242,7 @@ class Poly:
         _add_terms(terms, other.terms)
         return Poly(terms)
 
-    def apart(self, atom: Atom) -> tuple[fmpq, Poly] | None:
+    def split_linear_term(self, atom: Atom) -> tuple[fmpq, Poly] | None:
         """Return (c, rest) for c*atom + rest if the rest is free of the atom at this level, else None."""
         linear = ((atom, 1),)
         factor = self.terms.get(linear)

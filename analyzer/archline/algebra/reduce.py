@@ -56,7 +56,7 @@ def reduce_expression(value: Poly, facts: Facts) -> Poly:
         facts.found[key] = primitive
         # A division by n - 1 has no value in the case n = 1; then the value is not reduced.
         with suppress(TooComplexError, ZeroDivisionError), limit_effort(MAX_PRODUCTS):
-            form = _FormSearch().form(primitive, facts)
+            form = _FormSearch().find_shortest(primitive, facts)
             if form is not primitive and _is_better_form(form, primitive, facts):
                 facts.found[key] = form
     reduced_form = facts.found[key]
@@ -135,7 +135,7 @@ class _FormSearch:
     def __init__(self) -> None:
         self.left = MAX_CASES
 
-    def form(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
+    def find_shortest(self, value: Poly, facts: Facts, vain: _TriedSplits = frozenset()) -> Poly:
         """Return the shortest form that is found; splits in `vain` are not tried.
 
         These failed before, or are of atoms that a case does not affect, which are split outside of the case.
@@ -150,7 +150,7 @@ class _FormSearch:
                 vain |= {key}
                 candidate = split(vain)
                 if candidate is not None and _measure_length(candidate) < _measure_length(value):
-                    return self.form(candidate, facts)
+                    return self.find_shortest(candidate, facts)
         return value
 
     def _iterate_splits(
@@ -192,11 +192,11 @@ class _FormSearch:
         self, value: Poly, name: str, modulus: Poly, up: bool, facts: Facts, vain: _TriedSplits
     ) -> Poly | None:
         """Return the form in q and r where n = m*q + r, or n = m*q - r if `up`, with 0 <= r < m; None if r remains."""
-        block, rest = facts.unused("block'"), facts.unused("rest'")
+        block, rest = facts.make_unused_name("block'"), facts.make_unused_name("rest'")
         whole, offset = Poly.symbol(block) * modulus, Poly.symbol(rest)
         size = whole - offset if up else whole + offset
         within = split_in_blocks(facts, name, modulus, up, size, (block, rest))
-        form = self.form(value.substitute({name: size}), within, vain.union(_find_innermost_piecewise(value)))
+        form = self.find_shortest(value.substitute({name: size}), within, vain.union(_find_innermost_piecewise(value)))
         if any(rest in atom.names for atom in form.atoms() if atom.parts):
             return None
         now = Poly.symbol(name)
@@ -214,7 +214,7 @@ class _FormSearch:
             pinned_facts = pin_symbol(facts, name, number)
             if pinned_facts is None:
                 return None
-            error = self.form(value.substitute(point), pinned_facts, vain) - interpolant.substitute(point)
+            error = self.find_shortest(value.substitute(point), pinned_facts, vain) - interpolant.substitute(point)
             if error and degree > MAX_DEGREE:
                 return None
             # The added term is 0 at the numbers before.
@@ -242,7 +242,7 @@ class _FormSearch:
         outside = set(_find_innermost_piecewise(value)) - {change.atom for change in changes}
         vain |= outside.intersection(*(set(_find_innermost_piecewise(piece.value)) for piece in parts))
         parts = self._merge_parts(
-            [replace(piece, value=self.form(piece.value, piece.facts[0], vain)) for piece in parts]
+            [replace(piece, value=self.find_shortest(piece.value, piece.facts[0], vain)) for piece in parts]
         )
         form = parts[-1].value
         if len(parts) > 1 and (small := self._correct_small_sizes(parts, along, facts, vain)) is not None:
@@ -273,7 +273,7 @@ class _FormSearch:
         # Most differences are refuted at a sample point, which saves the search.
         if any(facts.refutes(value) or facts.refutes(-value) for facts in part.facts):
             return False
-        return not value or all(not self.form(value, facts) for facts in part.facts)
+        return not value or all(not self.find_shortest(value, facts) for facts in part.facts)
 
     def _correct_small_sizes(self, parts: list[_Part], along: Poly, facts: Facts, vain: _TriedSplits) -> Poly | None:
         """Return the form on the last part, with max(0, k - n) to correct few smaller sizes; None if many."""
@@ -288,7 +288,7 @@ class _FormSearch:
         for number in range(start - 1, start - count - 1, -1):
             within = facts.with_nonnegative(along - number).with_nonnegative(number - along)
             part = next(piece for piece in reversed(parts) if piece.start is None or piece.start <= number)
-            difference = self.form(part.value - form, within, vain)
+            difference = self.find_shortest(part.value - form, within, vain)
             for distance, bend in enumerate(reversed(bends), 2):
                 difference = difference - bend.scaled(distance)
             bends.append(difference)

@@ -97,7 +97,10 @@ def derive_unguarded(module: Module, algorithm: s.Algorithm) -> Mapping[str, Cos
             Derivation(module, True, STANDARD).algorithm(algorithm)[0],
             declared_scope(module, algorithm).facts,
         )
-        return {metric: build_cost(metric, total.whole(metric), total.declared, algorithm) for metric in STANDARD.asked}
+        return {
+            metric: build_cost(metric, total.total_amount(metric), total.declared, algorithm)
+            for metric in STANDARD.asked
+        }
     return {}
 
 
@@ -135,9 +138,11 @@ def _derive_costs(module: Module, algorithm: s.Algorithm, model: CostModel, recu
     signature = module.signatures[algorithm]
     scope = declared_scope(module, algorithm)
     tally = model.event(CALL).then(tally, scope.facts)
-    metrics = {metric: build_cost(metric, tally.whole(metric), tally.declared, algorithm) for metric in model.asked}
+    metrics = {
+        metric: build_cost(metric, tally.total_amount(metric), tally.declared, algorithm) for metric in model.asked
+    }
     # An unknown amount may contain flops of any kind.
-    flops = tally.whole("flops")
+    flops = tally.total_amount("flops")
     kinds = {
         name.removeprefix("flops."): build_cost(
             name, flops if isinstance(flops, UnknownAmount) else tally.amount(name), tally.declared, algorithm
@@ -203,7 +208,7 @@ def _build_costs(
         _list_assumptions(module, algorithm),
         metrics,
         kinds,
-        tuple(step.mapped(facts.restore) for step in steps) if facts.quotients else steps,
+        tuple(step.map_values(facts.restore) for step in steps) if facts.quotients else steps,
         frozenset(name for name in signature.size_names if signature.at_least[name] < 1) | frozenset(signature.indices),
         find_index_range(signature.indices, facts, signature.size_names),
     )
@@ -240,7 +245,7 @@ def _add_recurrence_results(cost: Cost, algorithm: s.Algorithm, statements: Deri
         reason = f"the bounds of `{algorithm.name}` contradict each other: no run satisfies what its calls assume"
         return build_cost(cost.metric, UnknownAmount(reason, algorithm.span), frozenset(cost.declared), algorithm)
     metric, model = cost.metric, statements.model
-    closed = statements.recursions.closed(algorithm, metric)
+    closed = statements.recursions.solve_metric(algorithm, metric)
     more = int(metric in model.event(CALL).names)
     interval_at = closed.interval_at
     bounds = tuple(bound.map_value(lambda value: value + more) for piece in closed.pieces for bound in piece.bounds)

@@ -282,7 +282,7 @@ class Costs:
     def tree(self, value: Poly) -> s.Expr:
         """Convert a value to an expression in the algorithm's sizes."""
         if self.index_range is not None:
-            return self.index_range.tree(value, self.parameters, self.may_vanish)
+            return self.index_range.write_tree(value, self.parameters, self.may_vanish)
         return to_tree(value, self.parameters, self.may_vanish)
 
     def text(self, value: Poly) -> Formula:

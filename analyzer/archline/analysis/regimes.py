@@ -36,7 +36,7 @@ class _ConditionalBounds:
     conditions: tuple[Poly, ...] = ()
 
     @property
-    def condition(self) -> Poly | None:
+    def split_condition(self) -> Poly | None:
         """The shortest integer e at which a split simplifies a bound; None if there is none."""
         arguments = {
             atom.argument
@@ -91,7 +91,7 @@ def split_into_regimes(cost: Cost, facts: Facts, names: tuple[str, ...]) -> Cost
     pending, parts = [_ConditionalBounds(cost.lower, cost.upper, Knowledge(facts), names)], list[_ConditionalBounds]()
     while pending:
         part = pending.pop()
-        condition = part.condition
+        condition = part.split_condition
         if condition is None:
             parts.append(part)
         else:

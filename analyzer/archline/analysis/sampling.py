@@ -119,7 +119,7 @@ def _draw_usual_sizes(search: SizeSearch) -> Iterator[Point]:
         factor, more = changed.get(name, (1, 0))
         return max(usual[name], low or 0) * factor + more
 
-    least = search.nearest(dict.fromkeys(search.names, 1)) or {}
+    least = search.find_nearest(dict.fromkeys(search.names, 1)) or {}
     largest = max((value for name, value in least.items() if name not in MACHINE_SYMBOLS), default=0)
     for line, size, words in (
         *USUAL_SIZES_AND_CACHES,

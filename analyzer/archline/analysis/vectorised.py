@@ -92,10 +92,10 @@ def _evaluate_upper_bound(cost: Cost, vectors: Vectors, length: int, missing: Ma
         fits = np.ones(length, bool)
         for need in plan.where.needs:
             if need not in rooms:
-                rooms[need] = _require_values(vectors.floor(need), np.ones(length, bool), missing) >= 0
+                rooms[need] = _require_values(vectors.evaluate_floor(need), np.ones(length, bool), missing) >= 0
             fits &= rooms[need]
         if fits.any():
-            bound = _require_values(vectors.floor(plan.value), fits, missing)
+            bound = _require_values(vectors.evaluate_floor(plan.value), fits, missing)
             better = fits & (~has_bound | (bound < best)) if has_bound.any() else fits
             if better.any():
                 best = np.where(better, bound, best)
@@ -134,7 +134,7 @@ def _is_bounded_count(cost: Cost) -> bool:
 
 
 def _evaluate_rounded(bound: Poly, up: bool, vectors: Vectors, length: int, missing: Marks | None) -> Integers:
-    values = _require_values(vectors.floor(-bound if up else bound), np.ones(length, bool), missing)
+    values = _require_values(vectors.evaluate_floor(-bound if up else bound), np.ones(length, bool), missing)
     return -values if up else values
 
 
@@ -156,13 +156,13 @@ def mark_false_points(fact: s.Fact, points: Mapping[str, Integers], length: int)
         case s.Binary(op=op, left=first, right=second) if op in _SIGN_TESTS:
             left, right = _convert_to_polynomial(first), _convert_to_polynomial(second)
             if left is not None and right is not None:
-                return ~_SIGN_TESTS[op](Vectors(points, length).floor(left - right).values)
+                return ~_SIGN_TESTS[op](Vectors(points, length).evaluate_floor(left - right).values)
         case s.Divides(divisor=first, value=second):
             left, right = _convert_to_polynomial(first), _convert_to_polynomial(second)
             if left is not None and right is not None:
                 vectors = Vectors(points, length)
-                by = vectors.floor(left).values
-                return np.asarray((by == 0) | (vectors.floor(right).values % np.where(by == 0, 1, by) != 0))
+                by = vectors.evaluate_floor(left).values
+                return np.asarray((by == 0) | (vectors.evaluate_floor(right).values % np.where(by == 0, 1, by) != 0))
         case _:
             # Other facts are decided point by point.
             pass

@@ -81,10 +81,10 @@ def compare_with_baseline(
     """
     after, checked = _load_algorithms(file, targets)
     search = ChangeSearch(terms, jobs, cached, ("where",))
-    before = search.recorded(file, after, checked)
+    before = search.read_baseline(file, after, checked)
     places = {key: SourcePlace(file, entry.line) for key, entry in read_entries(file)[0].items()}
     # Bounds that rose are findings too, which fail only a strict check.
-    compared = search.found(before, after, strict=True, new=False)
+    compared = search.find_differences(before, after, strict=True, new=False)
     changes = [_make_finding(change) for change in replace(compared, changes=compared.beyond_tolerance).shown]
     removed = dict.fromkeys(
         change.moved_from or change.algorithm for change in compared.changes if change.verdict == REMOVED

@@ -121,17 +121,17 @@ def diff(
     with ExitStack() as stack:
         if older not in baselines:
             both = read_sides(older, newer, stack, left_out, within)
-            return search.found(*search.algorithms(both), growth_only, strict)
+            return search.find_differences(*search.load_algorithms(both), growth_only, strict)
         files = read_sides(newer or ".", newer, stack, left_out, within)[1]
-        _, after = search.algorithms(({}, files))
+        _, after = search.load_algorithms(({}, files))
         folder = newer if newer is not None and os.path.isdir(newer) else "."
         after = {make_relative_to_file(older, os.path.join(folder, key)): version for key, version in after.items()}
-        before = search.recorded(
+        before = search.read_baseline(
             older,
             after,
             {make_relative_to_file(older, os.path.join(folder, path)) for path in files.keys() - search.left_out},
         )
-        return search.found(before, after, growth_only, strict)
+        return search.find_differences(before, after, growth_only, strict)
 
 
 @record(eq=False)
@@ -188,7 +188,7 @@ class _Match:
         """The sizes by their canonical names."""
         return {number: name for form in self.forms if form for number, name in form.sizes.items()}
 
-    def own(self, change: CostChange) -> CostChange:
+    def translate_change(self, change: CostChange) -> CostChange:
         """Convert a change of the canonical forms to the names of the algorithm, with its place and remarks."""
         latest, was = self.latest, self.was if self.was and change.verdict != r.EQUAL else None
         span, result = latest.node.name_span, replace(change.in_names(self.names), algorithm=self.key, moved_from=was)
@@ -222,7 +222,7 @@ class ChangeSearch:
         # Algorithms for which a baseline has costs, but no program with these costs.
         self.bounds: list[str] = []
 
-    def recorded(self, file: str, after: Container[str], checked: Container[str]) -> dict[str, Earlier]:
+    def read_baseline(self, file: str, after: Container[str], checked: Container[str]) -> dict[str, Earlier]:
         """Read the earlier algorithms from a baseline. Raises ArchlineError (AL442).
 
         Entries of existing files that are not `checked` are left out, unless the algorithm is in `after`. An entry
@@ -245,7 +245,7 @@ class ChangeSearch:
         self.bounds = [key for key in result if key in after and isinstance(result[key], Entry)]
         return result
 
-    def found(
+    def find_differences(
         self,
         before: dict[str, Earlier],
         after: dict[str, Algorithm],
@@ -279,7 +279,9 @@ class ChangeSearch:
         matches += [_Match(key, None, algorithm) for key, algorithm in after.items()] if new else []
         matches += [_Match(key, algorithm, None) for key, algorithm in left.items()]
         for match, answer in self._compare_matches(matches):
-            changes += map(match.own, answer) if isinstance(answer, list) else self._record_refusal(match, answer)
+            changes += (
+                map(match.translate_change, answer) if isinstance(answer, list) else self._record_refusal(match, answer)
+            )
         if growth_only:
             # The further costs that models use grow like the costs that they depend on.
             left_out = (r.SIZES, r.WHERE, *FURTHER_METRICS)
@@ -306,7 +308,7 @@ class ChangeSearch:
                 {**sizes, **{name: (None, fact.span) for fact in facts for name in s.names(fact)}}, self._names
             )
 
-    def algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
+    def load_algorithms(self, both: tuple[Side, Side]) -> tuple[dict[str, Earlier], dict[str, Algorithm]]:
         """Load the algorithms of both sides, except those of unchanged files and of files with errors."""
         self.left_out = left_out = {path for path in both[1] if self._is_unchanged(path, both)}
         loaded: list[dict[str, Module]] = []

@@ -57,7 +57,7 @@ class Task:
     seconds: int = 0
 
     @property
-    def asked(self) -> object:
+    def cache_key(self) -> object:
         """The key of the outcome in the result cache."""
         return "check", self.target, is_path(self.target.partition("::")[0]), self.where, self.certificates
 
@@ -69,7 +69,7 @@ def check_tasks(tasks: Sequence[Task], jobs: int | None = None, *, cached: bool 
     """
 
     def asked(task: Task) -> object:
-        return task.asked if cached and task.source is None else None
+        return task.cache_key if cached and task.source is None else None
 
     return processes.find_or_compute(asked, _check_task, tasks, _read_view, jobs)
 

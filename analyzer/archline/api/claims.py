@@ -37,7 +37,7 @@ def decide_file_claims(
 def _decide_contract(claim: s.Claim, algorithms: ClaimedAlgorithms, where: str | None, certificates: bool) -> Contract:
     more = parse_facts(where, "where") if where else ()
     about = ClaimOfCosts(claim, algorithms, more)
-    verdict = about.decided()
+    verdict = about.decide()
     shown = [proof.certificate for proof in about.proofs] if certificates and verdict.outcome == "holds" else []
     return Contract(
         format_claim(claim), verdict.outcome, verdict.reason, verdict.point, SourcePlace.of(claim.span), tuple(shown),

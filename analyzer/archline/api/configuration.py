@@ -103,7 +103,7 @@ class Configuration:
         """The facts of `where`, joined."""
         return FACT_SEPARATOR.join(self.where)
 
-    def placed(self, problem: Diagnostic) -> Diagnostic:
+    def locate_diagnostic(self, problem: Diagnostic) -> Diagnostic:
         """Set the place of a diagnostic of the facts, or of a missing baseline, in the file of the project."""
         if self.source is not None and problem.path is not None and problem.path == self.baseline:
             return replace(problem, span=_find_place(self.source, "baseline"), path=None)
@@ -216,7 +216,7 @@ def _make_configuration(table: Mapping[str, Any], source: Source, file: Path) ->
     try:
         parser.parse_facts(configuration.facts or "0 <= 0", "where")
     except ArchlineError as problem:
-        problems += map(configuration.placed, problem.diagnostics)
+        problems += map(configuration.locate_diagnostic, problem.diagnostics)
     if problems:
         raise ArchlineError(problems)
     return configuration

@@ -44,14 +44,14 @@ class DifferenceChecker:
         self._data, self._facts, self._cache = data, facts, cache
         self._sums = [t.expand(parse_expression(entry["of"])) for entry in data]
         self._shown: dict[int, list[t.Term] | None] = {}
-        self.bounds = BoundDeriver(self.remaining)
+        self.bounds = BoundDeriver(self.find_remaining_terms)
 
     def check_all(self) -> None:
         """Check all differences, including ones that no proof used."""
         for index in range(len(self._data)):
             self._check_once(index)
 
-    def remaining(self, terms: t.Sum) -> list[t.Term] | None:
+    def find_remaining_terms(self, terms: t.Sum) -> list[t.Term] | None:
         """Return the terms that a difference keeps of a sum, a lower bound up to a constant; None if there is none."""
         return next((self._check_once(index) for index, known in enumerate(self._sums) if known == terms), None)
 
@@ -96,7 +96,8 @@ class DifferenceChecker:
                     read_constant(bound["factor"]),
                 )
                 require(
-                    factor.sign > 0 and small == _UNIT_TERM and large.alone is not None, "not a minimum of a factor"
+                    factor.sign > 0 and small == _UNIT_TERM and large.single_factor is not None,
+                    "not a minimum of a factor",
                 )
                 require(
                     self._is_valid_rule(small, large, factor, bound["because"]),
@@ -145,12 +146,12 @@ class DifferenceChecker:
 
     def _is_valid_rule(self, small: t.Term, large: t.Term, factor: Number, because: Data) -> bool:
         """Test whether the rule in `because` proves small <= factor*large."""
-        is_one, of, above = small == _UNIT_TERM, small.alone, large.alone
+        is_one, of, above = small == _UNIT_TERM, small.single_factor, large.single_factor
         match because["rule"], of, above:
             case "size", _, s.Name():
                 return is_one and factor >= _ONE
             case "log", _, s.Call(function="log2", arguments=(inner,)):
-                return is_one and factor >= _ONE and self.bounds.nonnegative(inner)
+                return is_one and factor >= _ONE and self.bounds.is_nonnegative(inner)
             case "log of size", _, s.Call(function="log2", arguments=(s.Name(),)):
                 return is_one and factor * _LOG2_OF_3 >= _ONE
             case "exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
@@ -158,7 +159,7 @@ class DifferenceChecker:
                     raise_to_power(_TWO, low) * factor >= _ONE for low in self._iterate_minima(name, because)
                 )
             case "size below exponential", _, s.Binary(op="^", left=s.Integer(value=2), right=s.Name(id=name)):
-                by = small.power_of(name)
+                by = small.find_power_of(name)
                 return by in _SMALL_POWERS and factor >= make_rational((Fraction(27, 50) * by) ** int(by))
             case "log below size", s.Call(function="log2", arguments=(s.Name(id=name),)), s.Name(id=above_name):
                 return name == above_name and factor >= _LOG2_OF_3
@@ -167,7 +168,9 @@ class DifferenceChecker:
             case "cache", s.Name(id="L"), s.Name(id="Z"):
                 return self._cache and factor >= _ONE
             case "fact", _, _:
-                return any(self._is_implied_by_fact(x, small, large, factor) for x in self.comparisons(because["fact"]))
+                return any(
+                    self._is_implied_by_fact(x, small, large, factor) for x in self.find_comparisons(because["fact"])
+                )
             case ("min" | "floor" | "remainder") as rule, s.Call() | s.Binary(), _:
                 return any(c <= factor for c in self._find_argument_coefficients(rule, of, large))
             case ("max" | "ceil") as rule, _, s.Call():
@@ -178,7 +181,7 @@ class DifferenceChecker:
     def _iterate_minima(self, name: str, because: Data) -> Iterator[Number]:
         """Iterate over lower bounds of a size: 1, and constants from the fact in `because`."""
         yield _ONE
-        for comparison in self.comparisons(because["fact"]) if "fact" in because else ():
+        for comparison in self.find_comparisons(because["fact"]) if "fact" in because else ():
             single = t.find_single_term(comparison.large)
             if single is not None and single[0] == t.read_term({name: "1"}) and _UNIT_TERM in comparison.small:
                 yield comparison.small[_UNIT_TERM] / single[1]
@@ -190,7 +193,7 @@ class DifferenceChecker:
                 arguments: tuple[s.Expr, ...] = parts
             case "floor", s.Binary(op="//"):
                 arguments = (t.make_quotient(call),)
-            case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.nonnegative(left):
+            case "remainder", s.Binary(op="%", left=left, right=right) if self.bounds.is_nonnegative(left):
                 arguments = (left, right)
             case _:
                 return []
@@ -202,7 +205,7 @@ class DifferenceChecker:
             case s.Name():
                 return True
             case s.Call(function="log2", arguments=(inner,)):
-                return self.bounds.nonnegative(inner)
+                return self.bounds.is_nonnegative(inner)
             case s.Call(function="min", arguments=parts):
                 return all(map(self._is_at_least_one, parts))
             case s.Call(function="max", arguments=parts):
@@ -212,13 +215,13 @@ class DifferenceChecker:
             case _:
                 pass
         single = t.find_single_term(t.expand(expr))
-        if single is None or single[0].alone is expr:
+        if single is None or single[0].single_factor is expr:
             return False
         return single[1] >= _ONE and all(by.sign > 0 and self._is_at_least_one(x.expr) for x, by in single[0].powers)
 
-    def comparisons(self, index: object) -> list[Comparison]:
+    def find_comparisons(self, index: object) -> list[Comparison]:
         """Return the comparisons of a fact whose required parts are positive. Raises RejectedError."""
-        comparisons = self._facts.comparisons(index)
+        comparisons = self._facts.find_comparisons(index)
         for comparison in comparisons:
             for side in comparison.sides:
                 self.bounds.require_defined(side)
@@ -345,7 +348,7 @@ class ProofChecker:
         """Return for each comparison of a fact a lower bound of its small side and an upper bound of its large side."""
         if index not in self._facts:
             self._facts[index] = [
-                pair for fact in self._differences.comparisons(index) for pair in self._bound_comparison(fact)
+                pair for fact in self._differences.find_comparisons(index) for pair in self._bound_comparison(fact)
             ]
         return self._facts[index]
 

@@ -96,7 +96,7 @@ class Number:
         if self.is_zero:
             return 0
         for precision in _PRECISIONS:
-            value = self.enclosure(precision)
+            value = self.enclose(precision)
             if value > 0 or value < 0:
                 return 1 if value > 0 else -1
         raise RejectedError("the sign of a constant is not decided")
@@ -116,9 +116,9 @@ class Number:
 
     def __str__(self) -> str:
         value = self.fraction
-        return f"{float(self.enclosure(64).mid()):.6g}" if value is None else str(value)
+        return f"{float(self.enclose(64).mid()):.6g}" if value is None else str(value)
 
-    def enclosure(self, precision: int) -> arb:
+    def enclose(self, precision: int) -> arb:
         """Return an interval that contains the number."""
         with ctx.workprec(precision):
             return _enclose_terms(self.above) / _enclose_terms(self.below)
@@ -180,7 +180,7 @@ def floor(value: Number) -> Number:
     fraction = value.fraction
     if fraction is not None:
         return make_rational(math.floor(fraction))
-    whole = value.enclosure(_PRECISIONS[-1]).floor().unique_fmpz()
+    whole = value.enclose(_PRECISIONS[-1]).floor().unique_fmpz()
     if whole is None:
         raise RejectedError("the rounding of a constant is not decided")
     return make_rational(int(whole))
@@ -340,10 +340,10 @@ def _enclose_generator(generator: Generator) -> arb:
         case ("log2", int(prime)):
             return arb(prime).log() / arb(2).log()
         case ("log2", Number() as inner):
-            return inner.enclosure(ctx.prec).log() / arb(2).log()
+            return inner.enclose(ctx.prec).log() / arb(2).log()
         case ("root", int(prime), int(degree)):
             return arb(prime) ** (arb(1) / degree)
         case ("^", Number() as base, Number() as exponent):
-            return base.enclosure(ctx.prec) ** exponent.enclosure(ctx.prec)
+            return base.enclose(ctx.prec) ** exponent.enclose(ctx.prec)
         case _:
             raise AssertionError("unknown generator")

@@ -60,7 +60,7 @@ class Monomial:
         return "*".join(parts) or "1"
 
     @property
-    def at_least_one(self) -> bool:
+    def is_at_least_one(self) -> bool:
         """Whether all exponents are positive, so that the monomial is at least 1."""
         return all(times.sign > 0 for _, times in self.powers)
 
@@ -168,7 +168,7 @@ def is_below_power(small: Atom, large: Atom, power: Number) -> bool:
         or power < make_rational(1)
     ):
         return False
-    return (large.exponent * small.exponent ** make_rational(-1)).at_least_one
+    return (large.exponent * small.exponent ** make_rational(-1)).is_at_least_one
 
 
 def _is_growing_product(powers: Mapping[int, Number]) -> bool:
@@ -230,7 +230,7 @@ def expand_log(monomial: Monomial) -> list[Monomial]:
     """Return monomials whose maximum is log2(2 + w) up to constant factors, for a monomial w."""
     if not monomial.powers or all(by.sign < 0 for _, by in monomial.powers):
         return [ONE]
-    if monomial.at_least_one:
+    if monomial.is_at_least_one:
         return [atom.exponent or _make_log(make_monomial(atom)) for atom, _ in monomial.powers]
     first = monomial.powers[0][1]
     return [_make_log(monomial ** (make_rational(1) / (first if first.sign > 0 else -first)))]

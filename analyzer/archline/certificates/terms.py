@@ -50,7 +50,7 @@ class Term:
         return Term() if by.is_zero else Term(frozenset((factor, times * by) for factor, times in self.powers))
 
     @property
-    def alone(self) -> s.Expr | None:
+    def single_factor(self) -> s.Expr | None:
         """The expression of the term if it is a single factor, else None."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers
@@ -58,7 +58,7 @@ class Term:
                 return factor.expr
         return None
 
-    def power_of(self, name: str) -> Fraction:
+    def find_power_of(self, name: str) -> Fraction:
         """Return the exponent if the term is a rational power of the size `name`; 0 for other terms."""
         if len(self.powers) == 1:
             ((factor, times),) = self.powers
@@ -147,7 +147,7 @@ def _expand_exponential(base: s.Expr, exponent: s.Expr) -> Sum | None:
     if value.sign <= 0:
         return None
     for term, times in expand(exponent).items():
-        name = term.alone
+        name = term.single_factor
         if not term.powers:
             coefficient = raise_to_power(value, times)
         elif isinstance(name, s.Name):
@@ -166,7 +166,7 @@ def _expand_power(base: s.Expr, by: Number) -> Sum:
             return {term[0] ** by: raise_to_power(term[1], by)}
         if 0 <= whole <= MAX_EXPANDED_POWER:
             return reduce(multiply_sums, [value] * int(whole), {Term(): ONE})
-    elif term is not None and (_has_positive_terms(value) or (term[1] == ONE and term[0].alone is not None)):
+    elif term is not None and (_has_positive_terms(value) or (term[1] == ONE and term[0].single_factor is not None)):
         return {term[0] ** by: raise_to_power(term[1], by)}
     return _make_single_factor(base, ("sum", frozenset(value.items())), by)
 
@@ -251,7 +251,7 @@ class Facts:
             raise RejectedError("each entry of `facts` must be one fact")
         return [fact for (fact,) in parsed]
 
-    def comparisons(self, index: object) -> list[Comparison]:
+    def find_comparisons(self, index: object) -> list[Comparison]:
         """Return the comparisons of the fact with this index. Raises RejectedError for a wrong index."""
         if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < len(self.facts):
             raise RejectedError(f"there is no fact {index}")

@@ -465,7 +465,7 @@ class _MetricVersions:
         both: dict[tuple[str, ...], AlgorithmSubject] = {(subject.name,): subject for subject in (self.old, self.new)}
         about = ClaimOfCosts(claim, ClaimedAlgorithms(self.new.algorithm.module, both), tuple(more))
         for side in (claim.left, claim.right):
-            about.formula(side)
+            about.build_formula(side)
         sizes = about.sizes()
         return (
             about.amounts[sides[0]],

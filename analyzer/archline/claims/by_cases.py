@@ -85,7 +85,7 @@ class CaseDecider:
     decide: Decide
     _derived: dict[tuple[str, ...], AlgorithmInCase | None] = field(default_factory=dict)
 
-    def verdict(self, ensures: s.Ensures, before: Verdict) -> Verdict:
+    def decide_by_cases(self, ensures: s.Ensures, before: Verdict) -> Verdict:
         """Decide a claim by cases; return `before`, its verdict so far, if they do not decide it."""
         if (
             not (self.algorithm.grid or ensures.when)

@@ -33,7 +33,7 @@ class TiedSizes:
     period: int
     same: Mapping[str, str]
 
-    def start(self, names: tuple[str, ...], levels: Poly) -> dict[str, Poly]:
+    def build_start_values(self, names: tuple[str, ...], levels: Poly) -> dict[str, Poly]:
         """Return the values of the sizes `names` in the outermost call of a recursion with `levels` periods."""
         processors = a.exponential(self.base, levels.scaled(self.period))
         return {name: processors if name == "P" else Poly.symbol(self.same.get(name, name)) for name in names}
@@ -74,9 +74,9 @@ def decide_by_unrolling(asked: ClaimQuery) -> Verdict | None:
         return None
     with suppress(NotStaticError, _UntiedCallError):
         unrolled = _UnrolledClaim(recurrence.most, ties, claim.bound, recurrence.more, asked.scope)
-        above = claim.relation == ">=" or unrolled.proved(recurrence.most, 1)
-        if above and (claim.relation == "<=" or unrolled.proved(recurrence.least, -1)):
-            return asked.verdict("holds", "proved by unrolling the recursive calls")
+        above = claim.relation == ">=" or unrolled.is_proved(recurrence.most, 1)
+        if above and (claim.relation == "<=" or unrolled.is_proved(recurrence.least, -1)):
+            return asked.make_verdict("holds", "proved by unrolling the recursive calls")
     return None
 
 
@@ -94,10 +94,10 @@ class _UnrolledClaim:
     more: Poly
     scope: Scope
 
-    def proved(self, function: SizeFunction, sign: int) -> bool:
+    def is_proved(self, function: SizeFunction, sign: int) -> bool:
         """Test whether sign*(bound - function) is never negative, by induction over the levels."""
         levels, facts = LEVELS, self._make_facts(1)
-        state = self.ties.start(function.parameters, levels)
+        state = self.ties.build_start_values(function.parameters, levels)
         total, weight = ZERO, ONE
         for _ in range(self.ties.period):
             equation = self._find_equation(function, state, facts)
@@ -122,7 +122,7 @@ class _UnrolledClaim:
     def _is_proved_at_leaf(self, function: SizeFunction, sign: int) -> bool:
         """Test whether sign*(bound - function) is not negative in the base case, which has 0 levels."""
         facts = self._make_facts(0)
-        state = self.ties.start(function.parameters, ZERO)
+        state = self.ties.build_start_values(function.parameters, ZERO)
         leaf = self._find_equation(function, state, facts)
         if leaf.recursive:
             raise _UntiedCallError
@@ -138,7 +138,7 @@ class _UnrolledClaim:
         module, algorithm = self.scope.module, self.function.algorithm
         declared = algorithm if algorithm in module.signatures else module.algorithms[algorithm.name]
         names = (*module.signatures[declared].size_names, "P")
-        start = self.ties.start(names, levels)
+        start = self.ties.build_start_values(names, levels)
         for name, expr in iterate_defined_sizes(self.function.where):
             if name not in self.function.parameters:
                 start[name] = static_value(expr, self._make_scope(start))
@@ -150,9 +150,9 @@ class _UnrolledClaim:
     def _find_sizes_of_call(self, function: SizeFunction, state: Mapping[str, Poly]) -> dict[str, Poly]:
         """Return the values of the size symbols in a call with the sizes `state`. Raises _UntiedCallError."""
         values: dict[str, Poly] = {}
-        for name, start in self.ties.start(function.parameters, LEVELS).items():
+        for name, start in self.ties.build_start_values(function.parameters, LEVELS).items():
             if name == "P":
-                if expand_logarithms(state[name] - self.ties.start(("P",), LEVELS - 1)["P"]):
+                if expand_logarithms(state[name] - self.ties.build_start_values(("P",), LEVELS - 1)["P"]):
                     raise _UntiedCallError
                 continue
             symbol = self.ties.same.get(name, name)

@@ -63,17 +63,17 @@ class SolvedProblem:
     by_user: bool = False
 
     @property
-    def equal(self) -> bool:
+    def has_equal_sizes(self) -> bool:
         """Whether all sizes of the problem are the same expression; true if its bounds do not depend on their order."""
         sizes = list(self.sizes.values())
         return "let" not in self.problem or all(has_same_structure(sizes[0], size) for size in sizes)
 
     @property
-    def count(self) -> s.Expr:
+    def operation_count(self) -> s.Expr:
         """The number of operations of the problem."""
         return substitute_names(parse_expression(self.problem["operations"]), self.sizes)
 
-    def source(self, bound: Texts) -> str:
+    def find_source(self, bound: Texts) -> str:
         """Return the publication that proves a bound of the data file."""
         return str(load_problem_tables()["sources"][bound["source"]])
 
@@ -220,7 +220,7 @@ class CommunicationBounds:
 
         Bounds that depend on memory need it. If no value is positive, communication may be unnecessary.
         """
-        values = self.placed(point)
+        values = self.add_processors(point)
         result: dict[str, Ends] = {}
         for bound in self.bounds:
             if "P" not in values or (bound.needs_memory and not self.bound_words_held(memory)):
@@ -234,7 +234,7 @@ class CommunicationBounds:
                 result[bound.kind] = value
         return result
 
-    def placed(self, point: Point) -> dict[str, int | Fraction]:
+    def add_processors(self, point: Point) -> dict[str, int | Fraction]:
         """Add P to a point, as the product of the axes' extents, if these have values."""
         result = dict(point)
         try:
@@ -246,7 +246,7 @@ class CommunicationBounds:
             result["P"] = reduce(lambda a, b: a * b, (Fraction(extent) for extent in extents))  # type: ignore[arg-type]
         return result
 
-    def flops(self, point: Point) -> Fraction | None:
+    def bound_flops(self, point: Point) -> Fraction | None:
         """Return a lower bound on the flops of all processors at a point; None if there is none for the problem."""
         text = self.solved.problem.get("flops")
         if text is None:
@@ -297,7 +297,9 @@ class _FormulaReader:
         effective: s.Expr = processors
         if self.solved.most is not None:
             span = self.solved.most.span
-            effective = _divide_by_cores(s.Binary("/", self.solved.count, self.solved.most, span=span), self.cores)
+            effective = _divide_by_cores(
+                s.Binary("/", self.solved.operation_count, self.solved.most, span=span), self.cores
+            )
         return {**self.solved.sizes, "P": processors, "M": memory, "Q": effective}
 
     def read(self, text: str) -> s.Expr:
@@ -315,7 +317,7 @@ class _FormulaReader:
         """Return a core's share of the words of a node."""
         return _divide_by_cores(expr, self.cores)
 
-    def condition(self, text: str) -> str:
+    def format_condition(self, text: str) -> str:
         """Format a condition of the data file to be printed."""
         return (
             format_conjunction(substitute_in_fact(fact, self._shown_letters) for fact in parse_facts(text))
@@ -323,15 +325,15 @@ class _FormulaReader:
             else ""
         )
 
-    def bound(self, lead: str, whole: s.Expr) -> Formula:
+    def format_bound(self, lead: str, whole: s.Expr) -> Formula:
         """Build a bound to be printed: multiplied out if all sizes are equal, else as in its theorem."""
-        if self.solved.equal or self.cores is not None:
+        if self.solved.has_equal_sizes or self.cores is not None:
             return format_sum(expand_with_equal_extrema(substitute_names(whole, {MEMORY_SYMBOL: b.name(self.letter)})))
         data = b.binary("/", parse_expression(self.solved.problem["data"]), b.name("P"))
         difference = b.binary("-", parse_expression(lead), data)
         return Formula(substitute_names(difference, {**self.solved.sizes, **self._shown_letters}))
 
-    def growth(self, text: str) -> Formula:
+    def format_growth(self, text: str) -> Formula:
         """Build the Omega formula of a bound that is known up to a constant factor, to be printed."""
         return make_order_formula("Omega", substitute_names(self.read(text), {MEMORY_SYMBOL: b.name(self.letter)}))
 
@@ -344,18 +346,22 @@ class _FormulaReader:
 
 def _build_bound(reader: _FormulaReader, texts: Texts) -> LowerBound:
     solved = reader.solved
-    source, theorem, assumptions = solved.source(texts), str(texts["theorem"]), tuple(_list_assumptions(solved, texts))
+    source, theorem, assumptions = (
+        solved.find_source(texts),
+        str(texts["theorem"]),
+        tuple(_list_assumptions(solved, texts)),
+    )
     if "growth" in texts:
-        return LowerBound(texts["kind"], source, theorem, assumptions, growth=reader.growth(texts["growth"]))
+        return LowerBound(texts["kind"], source, theorem, assumptions, growth=reader.format_growth(texts["growth"]))
     shared = texts.get("balanced", False) and solved.most is not None
     held = reader.divide_by_cores(reader.read(f"({solved.problem['data']})/P"))
     cases = []
     # For equal sizes only the last case is possible: the others require Q <= 1.
-    for when, text in texts["lead"][-1:] if solved.equal else texts["lead"]:
+    for when, text in texts["lead"][-1:] if solved.has_equal_sizes else texts["lead"]:
         written = f"Q/P*({text})" if shared else text
         lead = reader.divide_by_cores(reader.read(written))
-        shown = reader.bound(written, s.Binary("-", lead, held, span=lead.span))
-        cases.append(LeadCase(reader.read_facts(when), lead, reader.condition(when), shown))
+        shown = reader.format_bound(written, s.Binary("-", lead, held, span=lead.span))
+        cases.append(LeadCase(reader.read_facts(when), lead, reader.format_condition(when), shown))
     return LowerBound(texts["kind"], source, theorem, assumptions, tuple(cases), held)
 
 

@@ -77,7 +77,7 @@ def decide_claims(
     if any(verdict.outcome == "unknown" for verdict in verdicts):
         by_cases = case_splits.CaseDecider(module, algorithm, _decide_claim)
         verdicts = [
-            by_cases.verdict(claim, verdict) if verdict.outcome == "unknown" else verdict
+            by_cases.decide_by_cases(claim, verdict) if verdict.outcome == "unknown" else verdict
             for claim, verdict in zip(written, verdicts, strict=True)
         ]
     verdicts = [_reject_vacuous(verdict, algorithm, costs, scope) for verdict in verdicts]
@@ -103,10 +103,10 @@ def _reject_vacuous(verdict: Verdict, algorithm: s.Algorithm, costs: Costs, scop
         # Facts that growth does not read exclude no sizes here.
         if make_domain(asked.facts) is not None:
             return verdict
-        if next(asked.points(branches=False), None) is None:
-            return asked.unknown("no sizes satisfy both the `where` and the `when`")
+        if next(asked.iterate_points(branches=False), None) is None:
+            return asked.make_unknown("no sizes satisfy both the `where` and the `when`")
         if not asked.is_comparison:
-            return asked.unknown("no sizes >= 1 satisfy the facts")
+            return asked.make_unknown("no sizes >= 1 satisfy the facts")
     return verdict
 
 
@@ -146,7 +146,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
             if asked.is_comparison and cost.valued
             else (decide_by_recurrence, decide_by_shown_growth)
         )
-        return find_first_decided(asked, tactics) or asked.unknown(cost.reason or "the cost is unknown")
+        return find_first_decided(asked, tactics) or asked.make_unknown(cost.reason or "the cost is unknown")
     if asked.is_comparison:
         tactics = (_decide_at_fixed_sizes, _accept_shown_bound, _decide_by_margins, _by_unrolling)
     else:
@@ -160,7 +160,7 @@ def _try_tactics(asked: ClaimQuery) -> Verdict:
 
     def is_proved(guarded: s.Ensures) -> bool:
         query = replace(asked, claim=guarded)
-        holds = next(query.points(), None) is not None and decide_by_growth_of_bounds(query).outcome == "holds"
+        holds = next(query.iterate_points(), None) is not None and decide_by_growth_of_bounds(query).outcome == "holds"
         return holds and refute_where_logarithms_vanish(query) is None
 
     sizes = asked.scope.module.signatures[asked.algorithm].size_names
@@ -194,12 +194,12 @@ def _refute_undefined_claim(asked: ClaimQuery) -> Verdict | None:
     bound = asked.claim.bound
     if not any(_may_be_undefined(node, asked) for node in s.nodes(bound)):
         return None
-    for point in islice(asked.points(branches=False), MAX_POINTS_FOR_VALUE):
+    for point in islice(asked.iterate_points(branches=False), MAX_POINTS_FOR_VALUE):
         try:
             evaluate_claim(bound, point)
         except UndefinedError as problem:
             if asked.has_runs(point):
-                return asked.verdict("fails", f"the right side has no value: {problem}", point)
+                return asked.make_verdict("fails", f"the right side has no value: {problem}", point)
         except NO_VALUE:
             continue
     return None
@@ -226,7 +226,7 @@ def _decide_at_fixed_sizes(asked: ClaimQuery) -> Verdict | None:
     if claim.processors is not None:
         return None
     fixed = find_fixed_sizes(asked.facts)
-    point = next(asked.points(), None) if fixed else None
+    point = next(asked.iterate_points(), None) if fixed else None
     if point is None or not point.keys() <= fixed.keys():
         return None
     try:
@@ -238,9 +238,9 @@ def _decide_at_fixed_sizes(asked: ClaimQuery) -> Verdict | None:
     values = str(lower) if lower == upper else f"between {lower} and {upper}"
     above, below = upper <= least or claim.relation == ">=", lower >= most or claim.relation == "<="
     if above and below:
-        return asked.verdict("holds", f"at these sizes it is {values}")
+        return asked.make_verdict("holds", f"at these sizes it is {values}")
     if (lower > most and claim.relation != ">=") or (upper < least and claim.relation != "<="):
-        return asked.verdict("fails", f"derived {values}, claimed {claim.relation} {claimed}", point)
+        return asked.make_verdict("fails", f"derived {values}, claimed {claim.relation} {claimed}", point)
     return None
 
 
@@ -258,7 +258,7 @@ def _accept_shown_bound(asked: ClaimQuery) -> Verdict | None:
         upper = any([is_shown_as(x.value, x.where.when) for x in cost.by_cache] or [is_shown_as(cost.upper)])
         lower = any(map(is_shown_as, (cost.lower, *(bound.value for bound in cost.by_loop))))
         if (upper or claim.relation == ">=") and (lower or claim.relation == "<="):
-            return asked.verdict("holds", PROVED)
+            return asked.make_verdict("holds", PROVED)
     return None
 
 
@@ -272,12 +272,12 @@ def _decide_by_margins(asked: ClaimQuery) -> Verdict:
                 _Comparison(replace(asked, cost=bounds), claimed)
                 for bounds in _list_implied_bounds(asked.cost, asked.known)
             ]
-            proved = next((comparison for comparison in comparisons if comparison.proved()), None)
-            return comparisons[0].unproved() if proved is None else proved.asked.verdict("holds", PROVED)
+            proved = next((comparison for comparison in comparisons if comparison.is_proved()), None)
+            return comparisons[0].decide_unproved() if proved is None else proved.asked.make_verdict("holds", PROVED)
     except NotStaticError as problem:
-        return asked.unknown(f"the claim: {problem.reason}")
+        return asked.make_unknown(f"the claim: {problem.reason}")
     except TooComplexError as problem:
-        return asked.unknown(str(problem))
+        return asked.make_unknown(str(problem))
 
 
 def add_cost_symbols(scope: Scope) -> Scope:
@@ -309,27 +309,27 @@ class _Comparison:
     asked: ClaimQuery
     claimed: Poly
 
-    def proved(self, tactics: Sequence[Proof] = ()) -> bool:
+    def is_proved(self, tactics: Sequence[Proof] = ()) -> bool:
         """Test whether the claim is proved for all sizes, with `tactics` in addition to the usual ones."""
         return all(
             any(prove_never_negative(margin, facts, tactics) for margin in group)
             for facts, group in self._iterate_margins()
         )
 
-    def unproved(self) -> Verdict:
+    def decide_unproved(self) -> Verdict:
         """Search a counterexample to a claim that is not proved, then a proof by stronger tactics; else unknown."""
         asked = self.asked
-        for point in asked.points():
+        for point in asked.iterate_points():
             reason = self._describe_contradiction(point)
             if reason is not None and asked.has_runs(point):
-                return asked.verdict("fails", reason, point)
+                return asked.make_verdict("fails", reason, point)
         with suppress(TooComplexError, highs.SolverError, OverflowError):
             # A claim that no point refutes is worth a longer search.
-            if self.proved(STRONG_TACTICS):
-                return asked.verdict("holds", PROVED)
+            if self.is_proved(STRONG_TACTICS):
+                return asked.make_verdict("holds", PROVED)
         if not asked.cost.exact:
-            return asked.unknown("only bounds on the cost are known, and they do not decide the claim")
-        return asked.unknown("no proof, and no counterexample at the sizes checked")
+            return asked.make_unknown("only bounds on the cost are known, and they do not decide the claim")
+        return asked.make_unknown("no proof, and no counterexample at the sizes checked")
 
     def _iterate_margins(self) -> Iterator[tuple[Facts, tuple[Poly, ...]]]:
         """Yield for each piece of the cost its facts and a group of values; one value >= 0 proves the claim there."""

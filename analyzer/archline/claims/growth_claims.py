@@ -88,13 +88,17 @@ def _decide_growth_under_facts(asked: ClaimQuery, base: Facts, facts: tuple[s.Fa
             claim.relation, build_time_growth_pieces(costs, claim.processors.id, facts, base), bound, confirm
         )
     elif indices is not None and moved is not None:
-        verdict = decide_growth(claim.relation, build_growth_pieces(costs, *moved), indices.written(bound), confirm)
+        verdict = decide_growth(
+            claim.relation, build_growth_pieces(costs, *moved), indices.eliminate_high(bound), confirm
+        )
         verdict = replace(verdict, reason=indices.restore_difference_in_text(verdict.reason))
     elif cost.orders is not None or cost.plans:
-        verdict = IoGrowthClaim(bound, costs, cost, base, facts, confirm, confirm.shown).decided(claim.relation)
+        verdict = IoGrowthClaim(bound, costs, cost, base, facts, confirm, confirm.make_unchecked_witness).decide(
+            claim.relation
+        )
     else:
         verdict = decide_growth(claim.relation, build_growth_pieces(costs, cost, facts, base), bound, confirm)
-    return asked.verdict(verdict.outcome, verdict.reason, proofs=verdict.proofs)
+    return asked.make_verdict(verdict.outcome, verdict.reason, proofs=verdict.proofs)
 
 
 @record
@@ -108,7 +112,7 @@ class _CounterexampleCheck:
 
     def __call__(self, side: str, refuted: Refuted) -> Witness | None:
         """Return the witness of a counterexample if the ratios rise along its curve, or are infinite at its point."""
-        entries = self.ratios(side, refuted)
+        entries = self.list_ratios(side, refuted)
         ratios = [least for _, least, _ in entries]
         if isinstance(refuted.found, Point):
             stands = ratios == [float("inf")]
@@ -117,11 +121,11 @@ class _CounterexampleCheck:
             stands = len(ratios) >= 2 and rising and ratios[-1] >= ratios[0] * MIN_RATIO_RISE
         return self._make_witness(entries) if stands else None
 
-    def shown(self, side: str, refuted: Refuted) -> Witness:
+    def make_unchecked_witness(self, side: str, refuted: Refuted) -> Witness:
         """Return the witness of a counterexample without a check, for bounds known up to constant factors."""
-        return self._make_witness(self.ratios(side, refuted))
+        return self._make_witness(self.list_ratios(side, refuted))
 
-    def ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
+    def list_ratios(self, side: str, refuted: Refuted) -> list[tuple[Mapping[str, int], float, bool]]:
         """List for each point the minimum ratio of cost to claim (`side` O) or claim to cost, and if it is exact."""
         entries = ((point, self._compute_ratio(side, point)) for point in refuted.points)
         return [(point, *ratio) for point, ratio in entries if ratio is not None]
@@ -161,19 +165,19 @@ def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
         return None
     cases = () if any(piece.is_zero for piece in solved.pieces) else solved.pieces
     if not cases and solved.upper is None:
-        return asked.unknown(f"{cost.reason or 'the bounds do not decide the claim'}; {solved.reason}")
+        return asked.make_unknown(f"{cost.reason or 'the bounds do not decide the claim'}; {solved.reason}")
     indices = cost.recursion.indices
     if indices is not None:
         facts, known_facts, bound = (
             indices.eliminate_high_in_facts(facts),
             indices.facts(known_facts),
-            indices.written(bound),
+            indices.eliminate_high(bound),
         )
     if solved.upper is not None:
         has_lower = not solved.size or known_facts.nonnegative(Poly.symbol(solved.size) - solved.least)
         cases = (Growth(solved.lower if has_lower else None, solved.upper),)
     if claim.relation != "O" and any(case.lower is None for case in cases):
-        return asked.unknown("no lower bound on the growth is known that holds at all of these sizes")
+        return asked.make_unknown("no lower bound on the growth is known that holds at all of these sizes")
     parts = [
         replace(case, lower=case.lower or b.ZERO, facts=(*facts, *list_facts_without_disjunctions(case)))
         for case in cases
@@ -190,27 +194,27 @@ def decide_by_recurrence(asked: ClaimQuery) -> Verdict | None:
         reason = f"the recurrence gives {claim.metric} = {Growth(cases[0].lower, solved.upper).text}"
     if indices is not None:
         reason = indices.restore_difference_in_text(reason)
-    return asked.verdict(verdict.outcome, reason, proofs=verdict.proofs)
+    return asked.make_verdict(verdict.outcome, reason, proofs=verdict.proofs)
 
 
 def _accept_curve_of_one_size(confirmation: _CounterexampleCheck, side: str, refuted: Refuted) -> Witness | None:
     """Return the witness of a counterexample if it is a curve of one size, as a recurrence has no values at points."""
     is_curve = not isinstance(refuted.found, Point) and len(refuted.found.curve.scales) == 1
-    return confirmation.shown(side, refuted) if is_curve else None
+    return confirmation.make_unchecked_witness(side, refuted) if is_curve else None
 
 
 def decide_by_shown_growth(asked: ClaimQuery) -> Verdict | None:
     """Prove a growth claim from the growth that reports show; None if that does not prove it."""
     claim = asked.claim
     growth = derive_cost_growth(asked.scope.module, asked.algorithm, asked.costs, asked.cost)
-    uppers, lowers = growth.ends(set(map(format_fact, claim.when)))
+    uppers, lowers = growth.list_bounds(set(map(format_fact, claim.when)))
     domain = make_domain(asked.facts)
     if claim.processors is not None or domain is None:
         return None
     above = claim.relation == "Omega" or any(grows_no_faster(upper, claim.bound, domain) for upper in uppers)
     if above and (claim.relation == "O" or any(grows_no_faster(claim.bound, lower, domain) for lower in lowers)):
         zero = _find_one_sided_zero(asked, proved=True) if _may_miss_zeros(asked, proved=True) else None
-        return zero or asked.verdict("holds", PROVED)
+        return zero or asked.make_verdict("holds", PROVED)
     return None
 
 
@@ -271,7 +275,7 @@ def refute_where_logarithms_vanish(asked: ClaimQuery) -> Verdict | None:
         cases = build_growth_pieces(costs, there, (*facts, fact), knowing_size(asked.known))
         verdict = decide_growth("Omega", cases, bound, _CounterexampleCheck(there, facts, bound, None))
         if verdict.outcome == "fails":
-            return asked.verdict("fails", f"at {name} = {size}, {verdict.reason}")
+            return asked.make_verdict("fails", f"at {name} = {size}, {verdict.reason}")
     return None
 
 
@@ -307,7 +311,7 @@ def _list_small_points(asked: ClaimQuery) -> list[Mapping[str, int]]:
     declared = _find_declared_symbols(asked)
     points = (
         point
-        for point in asked.points(branches=False)
+        for point in asked.iterate_points(branches=False)
         if all(size >= 1 or name in declared for name, size in point.items())
     )
     return list(islice(points, MAX_ZERO_COST_SIZE))
@@ -331,7 +335,7 @@ def _find_one_sided_zero(asked: ClaimQuery, proved: bool) -> Verdict | None:
             zero, nonzero = ("cost" if ends[1] <= 0 else "lower bound"), "claim"
         if zero and asked.has_runs(point):
             reason = f"the {zero} is 0 but the {nonzero} is not; exclude such sizes with a `when`"
-            return asked.verdict("unknown" if zero == "lower bound" else "fails", reason, point)
+            return asked.make_verdict("unknown" if zero == "lower bound" else "fails", reason, point)
     return None
 
 
@@ -401,7 +405,7 @@ def select_shown_growths(module: Module, algorithm: s.Algorithm, costs: Costs, c
         ):
             yield replace(order, where=(*order.where, *condition))
 
-    orders = derive_cost_growth(module, algorithm, costs, cost).orders
+    orders = derive_cost_growth(module, algorithm, costs, cost).reported_growths
     form = cost.upper if cost.exact and not any(order.tight for order in orders) else None
     if form is not None and (product := factor_into_extents(form)) is not None:
         # A product is Theta of itself, even where it is 0.

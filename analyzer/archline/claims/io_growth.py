@@ -63,7 +63,7 @@ class IoGrowthClaim:
     shown: Confirm
     """Accepts a counterexample to bounds that are known only up to constant factors, without comparing values."""
 
-    def decided(self, relation: str) -> GrowthVerdict:
+    def decide(self, relation: str) -> GrowthVerdict:
         """Decide whether io is O, Omega or Theta of the bound; of Theta, the Omega part is decided first."""
         proofs = tuple[Proved, ...]()
         for side in reversed(list_sides(relation)):

@@ -107,7 +107,7 @@ def optimality_regimes(module: Module, algorithm: s.Algorithm, costs: Costs, cos
             find_any_schedule_growth(costs, cost, declared),
             _list_candidate_factors(cost.orderless, sizes),
         )
-        regimes = tuple(search.regimes())
+        regimes = tuple(search.iterate_regimes())
         floors = tuple(_iterate_hbl_formulas(costs, cost.orderless, sizes, facts, declared))
     except ArchlineError:
         # The diagnostic is about the printed form, which is not in the source.
@@ -141,7 +141,7 @@ class _FactorSearch:
     factors: Mapping[Formula, tuple[s.Expr, Formula]]
     _trials: int = field(default=0)
 
-    def regimes(self) -> Iterator[OptimalityRegime]:
+    def iterate_regimes(self) -> Iterator[OptimalityRegime]:
         """Yield the regimes from small caches to large ones, with decreasing factors."""
         assert self.cost.orderless is not None
         if self.least is None or is_integer_literal(self.least, 1):

@@ -83,12 +83,12 @@ def compare_published_bounds(
     if entry is None or cost.orderless is None:
         return None
     sizes = {name: parse_expression(value) for name, value in (entry["sizes"] | {"S": "Z"}).items()}
-    ours = _DerivedBound.of(module, algorithm, costs, cost)
+    ours = _DerivedBound.derive(module, algorithm, costs, cost)
     result = []
     for by, text in load_published_tables()["kernels"][entry["kernel"]].items():
         theirs = substitute_names(parse_expression(text), sizes)
-        relation = ours.relation(theirs)
-        times = ours.times(theirs) if relation == "the same" else None
+        relation = ours.compare_growth(theirs)
+        times = ours.compute_ratio(theirs) if relation == "the same" else None
         result.append(
             PublishedBound(by, load_published_tables()["source"][by], format_expression(theirs), relation, times)
         )
@@ -107,7 +107,7 @@ class _DerivedBound:
     facts: tuple[s.Fact, ...]
 
     @staticmethod
-    def of(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _DerivedBound:
+    def derive(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> _DerivedBound:
         assert cost.orderless is not None
         sizes = module.signatures[algorithm].size_names
         scope = declared_scope(module, algorithm)
@@ -120,7 +120,7 @@ class _DerivedBound:
         whole, touched = (find_any_schedule_growth(costs, cost, known, touched=only) for only in (False, True))
         return _DerivedBound(cost, sizes, _substitute_one_word_lines(whole), _substitute_one_word_lines(touched), facts)
 
-    def relation(self, theirs: s.Expr) -> str:
+    def compare_growth(self, theirs: s.Expr) -> str:
         """Compare the growth of a published bound, `theirs`, with that of the derived one; see `PublishedBound`.
 
         Published bounds omit lower-order terms, so the compulsory misses are added to them.
@@ -142,7 +142,7 @@ class _DerivedBound:
             case _:
                 return "unknown"
 
-    def times(self, theirs: s.Expr) -> float | None:
+    def compute_ratio(self, theirs: s.Expr) -> float | None:
         """Return the ratio of a published bound to the derived one at large sizes; None without values."""
         assert self.cost.orderless is not None
         point = {**dict.fromkeys(self.sizes, COMPARISON_SIZE), "Z": COMPARISON_WORDS, "L": 1}

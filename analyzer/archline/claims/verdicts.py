@@ -76,7 +76,7 @@ class ClaimQuery:
         """The facts about symbols from the declaration and the claim."""
         return add_facts(self.scope.facts, self.claim.when, self.scope)
 
-    def points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
+    def iterate_points(self, *, branches: bool = True) -> Iterator[Mapping[str, int]]:
         """Yield points that satisfy the facts; with `branches`, all declared costs, of any branch, are counts there."""
         bounds = (value for cost in self.costs for value in (cost.lower, cost.upper) if value)
         free = sorted(set().union(*(value.names for value in bounds)) | s.names(self.claim.processors))
@@ -86,7 +86,7 @@ class ClaimQuery:
         """Test whether a run at a point may end without an error; only such a point can refute a claim."""
         return find_certain_failure(self.scope.module, self.algorithm, point) is None
 
-    def verdict(
+    def make_verdict(
         self, outcome: Outcome, reason: str, point: Mapping[str, int] | None = None, proofs: tuple[Proved, ...] = ()
     ) -> Verdict:
         """Build a verdict on the claim; if it holds, the reason names the declared costs that the proof assumes."""
@@ -94,9 +94,9 @@ class ClaimQuery:
             reason += f", given what {', '.join(self.cost.declared)} declares"
         return Verdict(self.claim, outcome, reason, point, proofs)
 
-    def unknown(self, reason: str) -> Verdict:
+    def make_unknown(self, reason: str) -> Verdict:
         """Build the verdict of an undecided claim."""
-        return self.verdict("unknown", reason)
+        return self.make_verdict("unknown", reason)
 
 
 Tactic: TypeAlias = Callable[[ClaimQuery], Verdict | None]

@@ -226,19 +226,22 @@ def _render(
     match options.format:
         case "json":
             single = len(views) == 1 and "::" in options.targets[0]
-            page_documents = [full.make_json_document(view.only(options.metric)) for view in views]
+            page_documents = [full.make_json_document(view.select_metrics(options.metric)) for view in views]
             return json.render(page_documents[0] if single else page_documents)
         case "latex" | "markdown":
             write = getattr(documents, options.format)
             metrics = options.metric
-            pages = [full.make_page(view.only(metrics)) if options.all else make_page(view, metrics) for view in views]
+            pages = [
+                full.make_page(view.select_metrics(metrics)) if options.all else make_page(view, metrics)
+                for view in views
+            ]
             return "\n".join(map(write, pages))
         case _:
             pass
     width = terminal_width()
     parts = []
     for report, point, view in zip(reports, points, views, strict=True):
-        whole = documents.text(full.make_page(view.only(options.metric)), width) if options.all else None
+        whole = documents.text(full.make_page(view.select_metrics(options.metric)), width) if options.all else None
         parts.append(render_first_page(view, width, options.metric) if whole is None else whole)
         if options.explain and report.on_grid:
             steps = report.path_table(point, everywhere=options.all)

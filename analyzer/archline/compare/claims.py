@@ -88,7 +88,7 @@ class _ClaimSetting:
         return self.subject.algorithm.executed
 
     @property
-    def own(self) -> tuple[str, ...]:
+    def names(self) -> tuple[str, ...]:
         """The names of the algorithm's sizes and indices, and P if the grid is given by it."""
         signature = self.subject.algorithm.signature
         return (*signature.size_names, *signature.indices, *(("P",) if self.subject.takes_processors else ()))
@@ -107,7 +107,7 @@ class _ClaimSetting:
 
     def has_runs(self, point: Point) -> bool:
         """Test whether some run may end at these values of the algorithm's sizes."""
-        return find_certain_failure(*self.program, {name: point[name] for name in self.own if name in point}) is None
+        return find_certain_failure(*self.program, {name: point[name] for name in self.names if name in point}) is None
 
     def cost(self, metric: str) -> Cost:
         """Return the cost of a metric; an unknown cost if it is not derived."""
@@ -127,7 +127,7 @@ class _ClaimSetting:
             b.binary("<=", tree(rule.low), tree(rule.high)) for rule in list_offsets_rules(declared_scope(module, node))
         ]
         needed += [b.binary(">=", b.name(name), b.number(least)) for name, least in self.least.items()]
-        names = {*self.own, *MACHINE_SYMBOLS}
+        names = {*self.names, *MACHINE_SYMBOLS}
         for fact in needed:
             if s.names(fact) <= names and not any(isinstance(node, s.Element) for node in s.nodes(fact)):
                 yield substitute_in_fact(fact, self.values)
@@ -153,10 +153,10 @@ class ClaimOfCosts:
     assumed: dict[str, None] = field(default_factory=dict)
     proofs: tuple[Proved, ...] = ()
 
-    def decided(self) -> OrderVerdict:
+    def decide(self) -> OrderVerdict:
         """Decide the claim; unknown if the machine lacks quantities. Raises ArchlineError for unknown machines."""
         try:
-            sides = self.formula(self.claim.left), self.formula(self.claim.right)
+            sides = self.build_formula(self.claim.left), self.build_formula(self.claim.right)
         except ArchlineError as problem:
             if problem.diagnostics[0].rule is UNSUITED_MACHINE:
                 return OrderVerdict("unknown", problem.diagnostics[0].message)
@@ -168,7 +168,7 @@ class ClaimOfCosts:
             return OrderVerdict("unknown", problem.diagnostics[0].message)
         values = {**parts, **self.constants}
         order = CostOrder(left, self.claim.relation, right, self.amounts, values, sizes, self._find_units())
-        return self._decide_growth(order, parts) if self.claim.relation in GROWTHS else order.decided()
+        return self._decide_growth(order, parts) if self.claim.relation in GROWTHS else order.decide()
 
     @cached_property
     def facts(self) -> tuple[s.Fact, ...]:
@@ -188,7 +188,7 @@ class ClaimOfCosts:
         sizes = dict(cost.sizes)
         subject, limited = self.known.subject(name.id), "K" in sizes or "K" in s.names((*self.facts, cost))
         unnarrowed = _ClaimSetting(subject, sizes, subject.algorithm.signature.at_least, limited)
-        names = {*unnarrowed.own, *MACHINE_SYMBOLS} - sizes.keys()
+        names = {*unnarrowed.names, *MACHINE_SYMBOLS} - sizes.keys()
         facts = [fact for fact in self.claim.where if s.names(fact) <= names]
         with suppress(ArchlineError):
             # If the facts exclude all sizes, or all sizes with runs, the algorithm has no cost under them.
@@ -202,7 +202,7 @@ class ClaimOfCosts:
         return (left if left is not None else right) or "", (right if right is not None else left) or ""
 
     # Formulas
-    def formula(self, side: s.Expr) -> s.Expr:
+    def build_formula(self, side: s.Expr) -> s.Expr:
         """Replace the costs in a side by names of amounts, and those on a machine by formulas of the model."""
         costs = list_costs(self.claim)
 
@@ -239,7 +239,7 @@ class ClaimOfCosts:
             model = choose_model(setting.subject, named_model, usual).on(machine)
             applied = ModelOnMachine(model, machine, frozenset({*setting.subject.metrics, *PER_LEVEL, "Z", "L"}))
             applied.require()
-            formula = applied.quantity(cost.function)
+            formula = applied.answer_formula(cost.function)
         except ArchlineError as problem:
             diagnostics = (Diagnostic(d.rule, d.message, on.span, hint=d.hint) for d in problem.diagnostics)
             raise ArchlineError(tuple(diagnostics)) from None
@@ -298,8 +298,8 @@ class ClaimOfCosts:
                 first = next(halves)
                 verdict = next((half for half in (first, *halves) if half.outcome != "unknown"), first)
                 if verdict.outcome == "fails":
-                    verdict = replace(verdict, reason=order.refutation(side, verdict.refuted) or verdict.reason)
-                elif verdict.outcome == "holds" and (zero := order.vanishing(side)):
+                    verdict = replace(verdict, reason=order.explain_refutation(side, verdict.refuted) or verdict.reason)
+                elif verdict.outcome == "holds" and (zero := order.describe_vanishing_costs(side)):
                     verdict = GrowthVerdict("fails", zero)
                 verdicts[side] = verdict
         whole = combine_verdicts(verdicts)
@@ -317,7 +317,7 @@ class ClaimOfCosts:
         if not isinstance(cost, s.Name) or cost.id not in self.of_amounts:
             return
         setting, metric = self.of_amounts[cost.id]
-        names = {*setting.own, *MACHINE_SYMBOLS}
+        names = {*setting.names, *MACHINE_SYMBOLS}
         when = tuple(fact for fact in facts if s.names(fact) <= names)
         needed, facing = (growth.lower, growth.upper) if side == "O" else (growth.upper, growth.lower)
         for bound, outcome in ((needed, "holds"), (facing, "fails")):
@@ -345,7 +345,7 @@ class ClaimOfCosts:
     def _claimed_names(self) -> set[str]:
         """The sizes and machine symbols that occur in the claim."""
         settings = self.settings.values()
-        names = {name for setting in settings for name in setting.own if name not in setting.values}
+        names = {name for setting in settings for name in setting.names if name not in setting.values}
         names |= s.names(tuple(value for setting in settings for value in setting.sizes.values()))
         names |= s.names(self.claim.where) | {name for name, _ in self.claim.at}
         return names | s.names((self.claim.left, self.claim.right)) & {*MACHINE_SYMBOLS}
@@ -375,7 +375,7 @@ class ClaimOfCosts:
         if held >= {"Z", "L"}:
             facts += [b.binary(">=", b.name("Z"), b.name("L")), *self._cache_facts()]
         self._record_assumptions(held)
-        ordered = dict.fromkeys(name for setting in settings for name in setting.own if name in held)
+        ordered = dict.fromkeys(name for setting in settings for name in setting.names if name in held)
         names = [name for name in (*ordered, *sorted(held)) if name not in MACHINE_SYMBOLS]
         names += [name for name in ("P", "K", "L", "Z") if name in held]
         signed = {name for setting in settings for name in setting.subject.algorithm.signature.indices}

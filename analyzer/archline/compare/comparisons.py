@@ -189,9 +189,9 @@ def _derive_growths(chosen: Subject, in_sizes: InSizes | FormulaSubject, model: 
         return {**metrics, by: in_sizes.growth(by)}
     model = model.on(_UNIT_MACHINE)
     on = ModelOnMachine(
-        model, _UNIT_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.held))
+        model, _UNIT_MACHINE, frozenset({*chosen.metrics, "Z", "L"}.difference({*ON_REQUEST} - model.formula_names))
     )
-    held = on.needed - {"flops"}
+    held = on.metrics_needed - {"flops"}
     if model.at_most or not held & METRICS.keys() <= {*chosen.metrics, "Z", "L"}:
         return metrics
     inputs = {**metrics, **{name: in_sizes.growth(name) for name in held - metrics.keys() - {"Z", "L"}}}
@@ -369,7 +369,7 @@ class _PairwiseComparison:
         assert isinstance(chosen, AlgorithmSubject)
         measured = replace(self._make_run_settings(machine), measured=True)
         on, used = apply_to_subject(chosen, self._complete_machine(machine), self.model, measured)
-        basis = chosen.executed(ran, on.needed | {"flops", "work"} | self._metric_of_comparison, measured)
+        basis = chosen.executed(ran, on.metrics_needed | {"flops", "work"} | self._metric_of_comparison, measured)
         return estimate_amounts(on.model, used, basis.amounts())
 
     def _compare_on_matrix(self) -> Iterator[ComparedPoint]:

@@ -78,7 +78,7 @@ class CostOrder:
     sizes: Sizes
     units: tuple[str, str] = ("", "")
 
-    def decided(self) -> OrderVerdict:
+    def decide(self) -> OrderVerdict:
         """Decide the claim by values if the sizes are few, else by bounds for all sizes; values may still refute it."""
         unknown = next((amount for amount in self.amounts.values() if amount.cost.lower is None), None)
         if unknown is not None:
@@ -152,7 +152,7 @@ class CostOrder:
             case _:
                 return self._make_holding_verdict(f"evaluated at all {len(verdicts):,} sizes")
 
-    def values(self, point: Point) -> tuple[Interval, Interval] | None:
+    def evaluate_sides(self, point: Point) -> tuple[Interval, Interval] | None:
         """Evaluate both sides at a point; None if one has no value."""
         try:
             values = {name: amount.ends(point) for name, amount in self.amounts.items()}
@@ -165,7 +165,7 @@ class CostOrder:
 
     def _decide_at_point(self, point: Point) -> OrderVerdict | None:
         """Decide the claim at a point; None if a side has no value."""
-        values = self.values(point)
+        values = self.evaluate_sides(point)
         if values is None:
             return None
         left, right = values
@@ -183,7 +183,7 @@ class CostOrder:
             text += f"; their difference is {_format_interval(left - right)} {self.units[0]}".rstrip()
         return OrderVerdict("holds" if holds else "fails" if fails else "unknown", text, point)
 
-    def refutation(self, side: str, refuted: Refuted | None) -> str:
+    def explain_refutation(self, side: str, refuted: Refuted | None) -> str:
         """Explain why O or Omega (`side`) is refuted, by values of both sides: along a curve, or where one side is 0.
 
         Empty if the sides have no values there.
@@ -203,7 +203,7 @@ class CostOrder:
         along = f"({above} side)/({below} side) is unbounded along {_format_assignments(refuted.curve)}"
         return f"{along}: {'; '.join(texts)}" if texts else ""
 
-    def vanishing(self, side: str) -> str:
+    def describe_vanishing_costs(self, side: str) -> str:
         """Describe a point, with sizes from 1 on, at which the side that should be larger is 0 and the other is not.
 
         Empty without such a point. The growth prover reads log2(w), which is 0 at 1, as log2(2 + w), and so proves
@@ -233,7 +233,7 @@ class CostOrder:
 
     def _order_values(self, side: str, point: Point) -> tuple[Interval, Interval] | None:
         """Evaluate both sides: first the one that should be smaller by `side`, O or Omega, then the larger one."""
-        values = self.values(point)
+        values = self.evaluate_sides(point)
         return values if values is None or side == "O" else values[::-1]
 
     def _has_runs(self, point: Point) -> bool:
@@ -370,7 +370,7 @@ class CostOrder:
             asked += len(left)
             lows, highs = (dict(zip(names, left[:, side].T, strict=True)) for side in (0, 1))
             boxes = Boxes(lows, highs, names)
-            least = [boxes.ends(partial(Boxes.of, value=value))[0] for value in values]
+            least = [boxes.bound_formula(partial(Boxes.bound_expression, value=value))[0] for value in values]
             proved = [low > 0 if positive else low >= 0 for low, positive in zip(least, strict, strict=True)]
             left = left[~np.all(proved, axis=0)]
             whole = np.all(left[:, 0] == left[:, 1], axis=1)
@@ -487,7 +487,7 @@ def _has_positive_margin(value: Poly, facts: Facts) -> bool:
 def decide_cost_order(one: SizedCost, other: SizedCost, sizes: Sizes, relation: str = "<=") -> OrderVerdict:
     """Decide whether `one relation other` holds for two costs at all sizes: proved, refuted at a point, or unknown."""
     left, right = (s.Name(name, span=sizes.algorithm.span) for name in ("the one", "the other"))
-    return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decided()
+    return CostOrder(left, relation, right, {left.id: one, right.id: other}, {}, sizes).decide()
 
 
 def _format_bounds(amount: SizedCost, sizes: Sizes) -> str:

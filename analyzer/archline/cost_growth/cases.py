@@ -85,7 +85,7 @@ def _iterate_cases_with_remainders(value: Poly, facts: Facts) -> Iterator[Growth
     """Yield cases whose bounds have limits of remainders in place of rounding; None for one without such bounds."""
     for conditions, known, part in _split_by_signs(facts.simplify(value), facts, (), linear=True):
         remainders = _RemainderSymbols(known)
-        unrounded = part.map_atoms(remainders.smooth)
+        unrounded = part.map_atoms(remainders.replace_rounding)
         for more, there, branch in _split_by_signs(remainders.facts.simplify(unrounded), remainders.facts, conditions):
             lower, upper = (_bound_remainders(remainders.names, branch, there, upper) for upper in (False, True))
             if lower is None or upper is None:
@@ -130,7 +130,7 @@ def _iterate_remainder_classes(value: Poly, facts: Facts) -> Iterator[tuple[Fact
         for (name, period), number in zip(periods.items(), rests, strict=True):
             if known_facts is None:
                 break
-            block, rest = known_facts.unused("block'"), known_facts.unused("rest'")
+            block, rest = known_facts.make_unused_name("block'"), known_facts.make_unused_name("rest'")
             whole = Poly.symbol(block).scaled(period)
             within = split_in_blocks(
                 known_facts, name, Poly.constant(period), False, whole + Poly.symbol(rest), (block, rest)
@@ -265,13 +265,17 @@ class _RemainderSymbols:
         return Poly.symbol(self.names[-1])
 
     @memoised
-    def smooth(self, atom: Atom) -> Poly | None:
+    def replace_rounding(self, atom: Atom) -> Poly | None:
         """Return an expression with remainder symbols for an atom; None if the atom stays."""
         match atom:
             case a.Floor(argument=argument, modulus=modulus) if modulus.is_constant and a.is_integral(argument):
-                return (argument.map_atoms(self.smooth) - self._add_symbol(REMAINDER_PREFIX, modulus - 1)) * modulus**-1
+                return (
+                    argument.map_atoms(self.replace_rounding) - self._add_symbol(REMAINDER_PREFIX, modulus - 1)
+                ) * modulus**-1
             case a.Floor(argument=argument, modulus=block) if len(block.terms) == 1 and self.facts.positive(block):
-                return argument.map_atoms(self.smooth) * block**-1 - self._add_symbol(FRACTION_PREFIX, Poly.constant(1))
+                return argument.map_atoms(self.replace_rounding) * block**-1 - self._add_symbol(
+                    FRACTION_PREFIX, Poly.constant(1)
+                )
             case a.PositivePart(argument=argument):
                 return self._replace_positive_part(argument)
             case _:
@@ -281,7 +285,7 @@ class _RemainderSymbols:
         """Return max(0, argument) with remainder symbols outside of the maximum, if possible."""
         if self.facts.nonnegative(1 - argument):
             return self._add_symbol(FRACTION_PREFIX, Poly.constant(1))
-        inner = argument.map_atoms(self.smooth)
+        inner = argument.map_atoms(self.replace_rounding)
         rounded = inner.names.intersection(self.names)
         if not rounded:
             return a.positive_part(inner)

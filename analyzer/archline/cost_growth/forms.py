@@ -271,7 +271,9 @@ def _convert_term(costs: Costs, monomial: Monomial, coefficient: fmpq, upper: bo
     scale = abs(coefficient)
     factors = [to_tree(Poly({tuple(rest): fmpq(1)}), costs.parameters)] if rest else []
     for level, bases in powers.items():
-        scale *= level.room(prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper)
+        scale *= level.compute_rounding_factor(
+            prod((fmpq(number) ** power for number, power in bases), start=fmpq(1)), upper
+        )
         logarithms = ((level.rate * power, b.call("log2", b.number(number))) for number, power in bases)
         exponent = b.sum_terms((False, b.product([b.number(times), logarithm])) for times, logarithm in logarithms)
         factors.append(b.power(to_tree(level.argument, costs.parameters), exponent))
@@ -286,7 +288,7 @@ class _LogarithmicExponent:
     rate: fmpq
     rounding: int
 
-    def room(self, base: fmpq, upper: bool) -> fmpq:
+    def compute_rounding_factor(self, base: fmpq, upper: bool) -> fmpq:
         """Return the factor c for which base^exponent is at most (or least) c*base^(rate*log2(argument)).
 
         b^ceil(y) lies between b^y and b*b^y, and b^floor(y) between b^y/b and b^y, or the reverse if b < 1.

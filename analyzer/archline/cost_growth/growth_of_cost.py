@@ -76,7 +76,7 @@ class CostGrowth:
     under: tuple[Growth, ...] = ()
     tight: Growth | None = None
 
-    def ends(self, held: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
+    def list_bounds(self, held: Set[str]) -> tuple[list[s.Expr], list[s.Expr]]:
         """List the upper growths, and the lower ones, that apply if the facts `held`, given as texts, are true."""
         cases = (*self.under, *((self.tight,) if self.tight is not None else ()))
         facts = [[format_fact(fact) for fact in list_facts_without_disjunctions(case)] for case in cases]
@@ -86,16 +86,16 @@ class CostGrowth:
         return [growth for growth in uppers if growth is not None], [growth for growth in lowers if growth is not None]
 
     @property
-    def known(self) -> bool:
+    def is_theta(self) -> bool:
         """Whether one expression bounds the cost from both sides at all sizes."""
         return self.upper is not None and has_same_structure(self.upper, self.lower)
 
     @property
-    def orders(self) -> tuple[Growth, ...]:
+    def reported_growths(self) -> tuple[Growth, ...]:
         """The growths to report: Theta; otherwise those of O and Omega that are known, and Theta for large sizes."""
         if self.under and None in (self.upper, self.lower):
             return self.under
-        if self.known:
+        if self.is_theta:
             return (Growth(self.upper, self.upper),)
         upper = None if self.tight is not None and has_same_structure(self.tight.upper, self.upper) else self.upper
         growths = (upper and Growth(None, upper), self.lower and Growth(self.lower, None), self.tight)
@@ -104,7 +104,7 @@ class CostGrowth:
     @property
     def text(self) -> str | None:
         """The growths to report, as text."""
-        return ", ".join(str(growth.text) for growth in self.orders) or None
+        return ", ".join(str(growth.text) for growth in self.reported_growths) or None
 
 
 def make_theta_growth(order: s.Expr, *where: s.Fact) -> Growth:
@@ -130,10 +130,10 @@ def derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cos
 def _derive_cost_growth(module: Module, algorithm: s.Algorithm, costs: Costs, cost: Cost) -> CostGrowth:
     """Derive the growth of a cost from its own bounds; from further sources if that is not a Theta class."""
     growth = _derive_from_own_bounds(module, algorithm, costs, cost)
-    if growth.under or growth.known:
+    if growth.under or growth.is_theta:
         return growth
     growth = _sharpen_by_recurrence(growth, algorithm, costs, cost)
-    if growth.known:
+    if growth.is_theta:
         return growth
     unguarded = _derive_without_guards(module, algorithm, cost)
     above = (*cost.at_most, *unguarded, *_derive_access_bounds(module, algorithm, cost))
@@ -197,7 +197,7 @@ def _sharpen_by_recurrence(growth: CostGrowth, algorithm: s.Algorithm, costs: Co
         return growth
     size = b.name(solved.size)
     if cost.recursion is not None and cost.recursion.indices is not None:
-        restored = cost.recursion.indices.restored
+        restored = cost.recursion.indices.restore_difference
         upper, lower = (None if bound is None else restored(bound) for bound in (solved.upper, solved.lower))
         solved, size = replace(solved, upper=upper, lower=lower), restored(size)
     domain = make_domain(facts)
@@ -254,7 +254,9 @@ def _derive_from_own_bounds(module: Module, algorithm: s.Algorithm, costs: Costs
     indices, moved = costs.index_range, express_over_range(costs.index_range, cost, facts, declared)
     if indices is not None and moved is not None:
         growth = _search_growth(costs, moved[0], (*sizes, indices.size), *moved[1:])
-        upper, lower = (None if bound is None else indices.restored(bound) for bound in (growth.upper, growth.lower))
+        upper, lower = (
+            None if bound is None else indices.restore_difference(bound) for bound in (growth.upper, growth.lower)
+        )
         return CostGrowth(upper, lower)
     growth = _search_growth(costs, cost, sizes, facts, declared)
     settled = growth.under or growth.tight or growth.upper is None or growth.lower is not None
@@ -290,7 +292,7 @@ def _derive_theta_from_sizes(
             for name, value in bounds
             if not never_negative(value - start) and not never_negative(start - 1 - value)
         ]
-        settled = next((growth for query in searches_from(raised, start) if (growth := query.growth()).known), None)
+        settled = next((growth for query in searches_from(raised, start) if (growth := query.search()).is_theta), None)
         if settled is None:
             continue
         for removed in reversed(tuple(raised)):
@@ -348,7 +350,7 @@ def derive_theta(
 ) -> s.Expr | None:
     """Return the Theta class of an expression in sizes; None if it is not known."""
     growth = _search_growth(costs, Cost("", "exact", value, value), sizes, facts, known)
-    return growth.upper if growth.known else None
+    return growth.upper if growth.is_theta else None
 
 
 def _search_growth(
@@ -359,8 +361,8 @@ def _search_growth(
     tight: Growth | None = None
     with suppress(OutOfBudgetError):
         for growth_search in _iterate_searches(costs, cost, sizes, facts, known):
-            growth = growth_search.growth()
-            if growth.known:
+            growth = growth_search.search()
+            if growth.is_theta:
                 return growth
             upper, lower = _select_sharper_growth(upper, growth.upper, domain, upper=True), lower or growth.lower
             under, tight = under or growth.under, tight or growth.tight
@@ -432,7 +434,7 @@ class _GrowthSearch:
         """Test whether the cost is proved to be Theta of `order`."""
         return order is not None and self._is_upper_growth(order) and self._is_lower_growth(order)
 
-    def growth(self) -> CostGrowth:
+    def search(self) -> CostGrowth:
         """Search the upper and the lower growth of the cost; growths by cases if they have none in common."""
         uppers, lowers = ([ends[side] for ends in self._bounds] for side in (1, 0))
         upper: s.Expr | None = None
@@ -462,8 +464,8 @@ class _GrowthSearch:
             return result
         groups: dict[Factor, list[GrowthCase]] = {}
         for part in (nonzero,) if zero else ([case] for case in nonzero):
-            growth = _GrowthSearch.from_cases(part, self._sizes, self._facts).growth()
-            if growth.upper is None or not growth.known:
+            growth = _GrowthSearch.from_cases(part, self._sizes, self._facts).search()
+            if growth.upper is None or not growth.is_theta:
                 return result
             groups.setdefault(make_factor(growth.upper), []).extend(case for _, case in part)
         low = [order.expr for order in groups if not any(self._is_slower(rival.expr, order.expr) for rival in groups)]

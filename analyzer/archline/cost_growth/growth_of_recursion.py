@@ -52,7 +52,7 @@ def solve_for_growth(
 def _solve_one_size(recurrence: IntegerRecurrence, added: ForcingGrowth) -> RecurrenceGrowth:
     most, least = OneSidedRecurrence(recurrence, True, added), OneSidedRecurrence(recurrence, False, added)
     try:
-        above = most.problem()
+        above = most.build_recurrence()
         ends = _require_single_growth(_solve_or_raise(above))
     except OutOfReachError as problem:
         return RecurrenceGrowth(None, None, reason=str(problem))
@@ -60,7 +60,7 @@ def _solve_one_size(recurrence: IntegerRecurrence, added: ForcingGrowth) -> Recu
         start = least.find_positive_start()
         if start is None:
             return RecurrenceGrowth(ends.upper, None)
-        below = least.problem()
+        below = least.build_recurrence()
         lower = (ends if below == above else _require_single_growth(_solve_or_raise(below))).lower
     except OutOfReachError:
         return RecurrenceGrowth(ends.upper, None)

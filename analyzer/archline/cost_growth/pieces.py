@@ -95,7 +95,7 @@ def express_over_range(
     """
     if indices is None or cost.lower is None or cost.upper is None:
         return None
-    moved = rewrite_bounds(cost, indices.moved, indices.facts)
+    moved = rewrite_bounds(cost, indices.substitute_high, indices.facts)
     ends = (moved.lower, moved.upper, *(end for piece in moved.pieces for end in (piece.lower, piece.upper)))
     if any(end is not None and indices.low in end.names for end in ends):
         return None

@@ -108,18 +108,20 @@ def apply_to_subject(
         machine = set_processors(chosen, machine, model, settings.procs)
     model = model.on(machine)
     if not isinstance(chosen, FormulaSubject):
-        metrics -= set(ON_REQUEST) - model.held
+        metrics -= set(ON_REQUEST) - model.formula_names
     on_machine = ModelOnMachine(model, machine, frozenset(metrics))
     on_machine.require()
     # Notes compare the power, and the memory of a processor, with its limit.
-    read = on_machine.read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
+    read = on_machine.quantities_read | {"power_rated"} | ({"memory_max"} if "memory" in model.inputs else set())
     own_cache = on_machine.model.levels or not settings.chosen_cache
     of_caches = CACHE_QUANTITIES - {"fast_memory"} if on_machine.model.levels else CACHE_QUANTITIES
-    read |= of_caches if own_cache and on_machine.needed & {*OF_CACHE} else set()
+    read |= of_caches if own_cache and on_machine.metrics_needed & {*OF_CACHE} else set()
     unread = [name for name, quantity in machine.quantities.items() if quantity.kind == GIVEN_KIND and name not in read]
     if unread:
         message = f"model `{model.name}` on machine `{machine.name}` does not use `{unread[0]}`"
-        raise error(PARAMETER, message, hint=f"it reads {', '.join(f'`{name}`' for name in sorted(on_machine.read))}")
+        raise error(
+            PARAMETER, message, hint=f"it reads {', '.join(f'`{name}`' for name in sorted(on_machine.quantities_read))}"
+        )
     return on_machine, machine
 
 
@@ -166,7 +168,7 @@ def derive_numeric(
     procs = settings.procs if model.processors == "span" else None
     more |= {name for name, (level, _) in PER_LEVEL.items() if level in model.levels}
     asked = settings if isinstance(chosen, FormulaSubject) else replace(settings, procs=procs)
-    basis = chosen.basis(at, on.needed | {"flops", *_coarser_metrics(on), *more}, asked)
+    basis = chosen.basis(at, on.metrics_needed | {"flops", *_coarser_metrics(on), *more}, asked)
     amounts = basis.amounts()
     check_amounts(amounts)
     # The metrics that are known now: sizes may give P, which is not in a formula.
@@ -183,7 +185,7 @@ def derive_numeric(
 def _describe_sources(on: ModelOnMachine, basis: Basis) -> str:
     """Describe how the numbers were obtained, and the assumptions on words that they depend on."""
     of_machine = basis.cache is not None and basis.cache.of_machine
-    assumed = on.machine.assumptions if of_machine or "word" in on.read else ()
+    assumed = on.machine.assumptions if of_machine or "word" in on.quantities_read else ()
     return "; ".join((basis.data, *(f"assuming {assumption}" for assumption in assumed)))
 
 
@@ -240,7 +242,7 @@ def derive_symbolic(chosen: Subject, machine: Machine, model: Model, *, everywhe
         message = f"model `{model.name}` needs the misses of each cache level, which are derived at given sizes only"
         hint = "give --at " + ",".join(f"{name}=..." for name in chosen.names.sizes)
         raise error(rules.NEEDS_BOUND, message, hint=hint)
-    names = [name for name in METRICS if name in on.needed and name in {*chosen.metrics, "Z", "L"}]
+    names = [name for name in METRICS if name in on.metrics_needed and name in {*chosen.metrics, "Z", "L"}]
     metrics = tuple(in_sizes.symbolic(name) for name in names)
     unknown = [metric for metric in metrics if metric.bounds is None]
     if unknown:

@@ -80,9 +80,9 @@ _PAGE_KIB = 4
 def _draft_lscpu(listing: Listing) -> DraftItems:
     rows = listing.rows
     if "CPU(s)" in rows and "Architecture" not in rows:
-        raise listing.refused(f"its rows, such as `{next(iter(rows))}`, are not in English")
+        raise listing.make_error(f"its rows, such as `{next(iter(rows))}`, are not in English")
     if "CPU(s)" not in rows and not any(key.endswith(" ONE-SIZE") for key in rows):
-        raise listing.refused("it has no row `CPU(s)`")
+        raise listing.make_error("it has no row `CPU(s)`")
     names = dict.fromkeys(row.value for row in rows.get("Model name", ()))
     yield " and ".join(names) or "a processor without a name"
     groups = [
@@ -147,7 +147,7 @@ def _read_cache(row: ListedRow) -> Iterator[tuple[Fraction, Fraction | None]]:
     """Yield KiB of one cache, and the number of caches or None, if a row has these."""
     match_size = _CACHE_SIZE.fullmatch(row.value)
     if match_size is None or not float(match_size[1].replace(",", ".")):
-        raise row.refused("a size such as `32K` or `256 KiB (8 instances)`")
+        raise row.make_error("a size such as `32K` or `256 KiB (8 instances)`")
     number, prefix, unit, count = match_size.groups()
     size = Fraction(number.replace(",", ".")) * _KIB_PER_UNIT[prefix]
     # Up to release 2.33 `lscpu` prints one cache (`32K`), since then all together (`256 KiB`).
@@ -184,7 +184,7 @@ def _draft_nvidia_smi(listing: Listing) -> DraftItems:
         for quantity, (_, *ends) in _KEY_SUFFIXES.items()
     }
     if not any(row_of_quantity.values()):
-        raise listing.refused("it has no clock, no power limit and no memory")
+        raise listing.make_error("it has no clock, no power limit and no memory")
     for quantity, row in row_of_quantity.items():
         if row is not None:
             unit = _KEY_SUFFIXES[quantity][0]

@@ -79,17 +79,17 @@ class ModelOnMachine:
         """Return the formula of `time`, of a term of the energy or of a figure, in known names."""
         return self.complete(self.model.formula(name))
 
-    def quantity(self, name: str) -> s.Expr:
+    def answer_formula(self, name: str) -> s.Expr:
         """Return the formula of an answer, in known names. Raises ArchlineError (AL458) for a missing quantity."""
-        return self.known(self.model.answer(name))
+        return self.require_known(self.model.answer(name))
 
     @cached_property
-    def missing(self) -> tuple[str, ...]:
+    def missing_quantities(self) -> tuple[str, ...]:
         """The quantities that the machine lacks for any answer."""
         essential = self.model.energy if self.model.essential == "energy" else ("time",)
-        return self.lacking(*essential)
+        return self.find_missing(*essential)
 
-    def lacking(self, *names: str) -> tuple[str, ...]:
+    def find_missing(self, *names: str) -> tuple[str, ...]:
         """Return the quantities in the named formulas that the machine neither has nor gives by a conversion."""
         used = frozenset().union(*(names_in(self.formula(name)) for name in names))
         return tuple(sorted((used & QUANTITIES.keys()) - self._known))
@@ -101,8 +101,8 @@ class ModelOnMachine:
 
     def require(self) -> None:
         """Raise ArchlineError if a quantity (AL458) or a metric (AL460) is missing."""
-        if self.missing:
-            raise self._make_machine_error(self.missing)
+        if self.missing_quantities:
+            raise self._make_machine_error(self.missing_quantities)
         self._require_positive()
         for metric in self._missing_metrics:
             hint = suggest_closest(metric, self.metrics)
@@ -111,10 +111,10 @@ class ModelOnMachine:
     @property
     def energy_problem(self) -> str:
         """The message that the machine lacks quantities for the energy; empty if it has all."""
-        lacking = self.lacking(*self.model.energy)
+        lacking = self.find_missing(*self.model.energy)
         return f"machine `{self.machine.name}` lacks {_write_quantities(lacking)}" if lacking else ""
 
-    def known(self, expr: s.Expr) -> s.Expr:
+    def require_known(self, expr: s.Expr) -> s.Expr:
         """Express a formula in known names. Raises ArchlineError (AL458) if a quantity in it is missing."""
         completed = self.complete(expr)
         if missing := sorted((names_in(completed) & QUANTITIES.keys()) - self._known):
@@ -126,7 +126,7 @@ class ModelOnMachine:
         options = " ".join(f"--parameter {name}={'8' if name == 'word' else '...'}" for name in missing)
         message = f"machine `{self.machine.name}` lacks quantities that model `{self.model.name}` needs: {units}"
         candidates = (ModelOnMachine(other_model, self.machine, self.metrics) for other_model in load_models())
-        suited = [item.model.name for item in candidates if not (item.missing or item._missing_metrics)]
+        suited = [item.model.name for item in candidates if not (item.missing_quantities or item._missing_metrics)]
         models_ = f", or use --model {' or '.join(suited)}, for which the machine has all quantities" if suited else ""
         return error(rules.UNSUITED_MACHINE, message, hint=f"give {options}{models_}")
 
@@ -139,7 +139,7 @@ class ModelOnMachine:
                 raise error(rules.UNSUITED_MACHINE, f"{where}: {text} is not above 0", hint=hint)
 
     @cached_property
-    def read(self) -> frozenset[str]:
+    def quantities_read(self) -> frozenset[str]:
         """The machine's quantities that the answers depend on, also through formulas of the machine."""
         texts = (self.model.time, *self.model.energy.values(), *self.model.sides.values())
         held = frozenset().union(*(names_in(self.complete(self.model.expand_formula(text))) for text in texts))
@@ -151,14 +151,14 @@ class ModelOnMachine:
         return held & quantities.keys()
 
     @cached_property
-    def needed(self) -> frozenset[str]:
+    def metrics_needed(self) -> frozenset[str]:
         """The metrics that the answers depend on, and the flops, for flops per joule."""
         texts = [self.model.time, *self.model.energy.values(), *self.model.sides.values()]
         held = [self.complete(self.model.expand_formula(text)) for text in texts]
         held += [self.formula(name) for name in self.model.figures]
         return frozenset({"flops"}.union(*(names_in(expr) & METRICS.keys() for expr in held)))
 
-    def coarser(self, estimate: Estimate) -> Interval | None:
+    def estimate_coarser(self, estimate: Estimate) -> Interval | None:
         """Return the energy with the model's `coarser` terms; None if it has none, or an amount is missing."""
         texts = self.model.coarser
         values = {**self.constants, **estimate.amounts}
@@ -179,7 +179,7 @@ class ModelOnMachine:
         reasons: dict[str, str] = {}
 
         def value_of_formula(name: str) -> Interval | None:
-            missing = self.lacking(name)
+            missing = self.find_missing(name)
             if missing:
                 reasons[name] = f"machine `{self.machine.name}` has no {', '.join(f'`{item}`' for item in missing)}"
                 return None
@@ -278,7 +278,7 @@ class Estimate:
         bound, values = self.quotients.get("power", _divide(self.energy, self.time)), self.machine.values
         limits = {"power_limit": "power cap" in self.sides, "power_rated": self.model.at_most}
         for limit in (values[name] for name, holds in limits.items() if holds and name in values):
-            bound = None if bound is None else bound.smallest(Interval.of(limit))
+            bound = None if bound is None else bound.minimum(Interval.of(limit))
         return bound
 
     @property
@@ -379,7 +379,9 @@ def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: st
     names = ("roofline", "ice") if asked in TIME_DEPENDENT else ("ice", "roofline")
     use_levels = at_sizes and all(map(has_levels, machines))
     ordered = map(find_model, (*(("roofline+levels",) if use_levels else ()), *names))
-    suited = [item for item in ordered if not any(apply_model(item, machine).missing for machine in machines)]
+    suited = [
+        item for item in ordered if not any(apply_model(item, machine).missing_quantities for machine in machines)
+    ]
     with_energy = [
         item
         for item in suited
@@ -387,7 +389,7 @@ def find_default_model(machines: Sequence[Machine], *, at_sizes: bool, asked: st
     ]
     nearest = min(
         map(find_model, ("ice", "roofline")),
-        key=lambda item: sum(len(apply_model(item, machine).missing) for machine in machines),
+        key=lambda item: sum(len(apply_model(item, machine).missing_quantities) for machine in machines),
     )
     return (*with_energy, *suited, nearest)[0]
 

@@ -84,7 +84,7 @@ class InSizes:
         if self.derived.node.grid and form.tight is not None and form.tight.tight:
             return Growth(form.tight.upper, form.tight.upper, (*self.where, *form.tight.where))
         if not form.under:
-            return Growth(form.lower if form.known else self._bound_growth(cost, form.lower), form.upper, self.where)
+            return Growth(form.lower if form.is_theta else self._bound_growth(cost, form.lower), form.upper, self.where)
         if len(form.under) > 1:
             return Growth(None, None, self.where)
         (only,) = form.under

@@ -88,7 +88,7 @@ class Level:
 def iterate_levels(estimate: Estimate) -> Iterator[Level]:
     """Yield the levels of an answer by a model with levels, from the processor to slow memory."""
     quantities, amounts = estimate.machine.values, estimate.amounts
-    word, served = quantities["word"], amounts["accesses"].times(quantities["word"])
+    word, served = quantities["word"], amounts["accesses"].scale(quantities["word"])
     for name in (*estimate.model.levels, MEMORY):
         time, moved = estimate.sides.get(name), amounts.get(f"{name}_bytes")
         share = time.middle / estimate.time.middle if time and estimate.time and estimate.time.middle else None
@@ -99,4 +99,4 @@ def iterate_levels(estimate: Estimate) -> Iterator[Level]:
         )  # fmt: skip
         # Formulas typed by hand may have the traffic itself.
         moved = moved or amounts.get("bytes")
-        served = amounts["traffic"] if moved is None else moved.times(word / 8)
+        served = amounts["traffic"] if moved is None else moved.scale(word / 8)

@@ -43,10 +43,10 @@ class ListedRow:
         """Return a number above 0, followed by its unit or alone. Raises ArchlineError (AL493)."""
         match = re.fullmatch(rf"(\d{{1,15}}(?:[.,]\d{{1,6}})?)\s*(?:{unit})?", self.value)
         if match is None or not (number := Fraction(match[1].replace(",", "."))):
-            raise self.refused(f"a number above 0{unit and f' of {unit}'}")
+            raise self.make_error(f"a number above 0{unit and f' of {unit}'}")
         return number
 
-    def refused(self, expected: str) -> Exception:
+    def make_error(self, expected: str) -> Exception:
         """Return the error for a value that differs from the expected form."""
         hint = "use the listing as it was printed, or delete this row"
         message = f"`{self.key}` is `{self.value[:40]}`, which is not {expected}"
@@ -61,7 +61,7 @@ class Listing:
     source: Source
     rows: dict[str, list[ListedRow]] = field(hash=False)
 
-    def refused(self, reason: str, line: int = 1) -> Exception:
+    def make_error(self, reason: str, line: int = 1) -> Exception:
         """Return the error for a file that is not a listing of the command."""
         span = Span(self.source, line, 1, line, len(self.source.lines[line - 1]) + 1)
         message = f"`{self.source.path}` is not a listing of `{self.command}`: {reason}"
@@ -75,7 +75,7 @@ def read_listing(path: Path, command: str) -> Listing:
     for number, line in enumerate(source.lines, 1):
         for pattern, what in _OTHER_TEXT_PATTERNS.items():
             if re.match(pattern, line):
-                raise listing.refused(what, number)
+                raise listing.make_error(what, number)
     if command == "lscpu":
         rows = _read_json(source) if source.text.lstrip().startswith("{") else _read_text(source)
     else:
@@ -84,7 +84,7 @@ def read_listing(path: Path, command: str) -> Listing:
         if row.value not in _NO_VALUES:
             listing.rows.setdefault(row.key, []).append(row)
     if not listing.rows:
-        raise listing.refused("it has no rows of a name and a value")
+        raise listing.make_error("it has no rows of a name and a value")
     return listing
 
 

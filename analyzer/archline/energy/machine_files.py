@@ -137,7 +137,7 @@ class _MachineReader:
             self.report(rules.MACHINE_FORM, "the machine has no `title`", (), 'begin with a line `title = "..."`')
         if base is None and not data.keys() & {"quantity", "level", "variant"}:
             self.report(rules.MACHINE_FORM, "the machine has no table `[quantity.NAME]`", ())
-        quantities = self.with_levels(data, ())
+        quantities = self.read_all_quantities(data, ())
         variants = data.get("variant", {})
         if not isinstance(variants, dict) or not all(isinstance(table, dict) for table in variants.values()):
             self.report(
@@ -148,7 +148,7 @@ class _MachineReader:
         for label, table in variants.items():
             path = ("variant", label)
             self.check_keys(table, ("quantity", "level"), f"variant `{label}`", path)
-            additions = self.with_levels(table, path)
+            additions = self.read_all_quantities(table, path)
             quantities |= additions if label == chosen else {}
         if base is not None:
             quantities = override_quantities(base.quantities, quantities)
@@ -197,9 +197,9 @@ class _MachineReader:
             raise error(rules.UNKNOWN_VARIANT, message, path=self.source.path, hint=hint)
         return chosen or default
 
-    def with_levels(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Quantity]:
+    def read_all_quantities(self, data: Mapping[str, Any], path: KeyPath) -> dict[str, Quantity]:
         """Return the quantities of a machine or of a variant, including those of the levels of its caches."""
-        result = self.quantities(data.get("quantity", {}), (*path, "quantity"))
+        result = self.read_quantities(data.get("quantity", {}), (*path, "quantity"))
         levels = data.get("level", {})
         if not isinstance(levels, dict):
             self.report(rules.MACHINE_FORM, f"`level` must consist of tables `{_LEVEL_TABLE}`", (*path, "level"))
@@ -217,17 +217,19 @@ class _MachineReader:
                 )
             else:
                 self.check_keys(table, ("quantity",), f"level `{level}`", place)
-                result |= self.quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
+                result |= self.read_quantities(table.get("quantity", {}), (*place, "quantity"), f"{level}_")
         return result
 
-    def quantities(self, tables: Any, path: KeyPath, level: str = "") -> dict[str, Quantity]:
+    def read_quantities(self, tables: Any, path: KeyPath, level: str = "") -> dict[str, Quantity]:
         if not isinstance(tables, dict):
             self.report(rules.MACHINE_FORM, f"`{'.'.join(path)}` is not a table of quantities", path)
             return {}
-        result = {f"{level}{name}": self.quantity(name, table, (*path, name), level) for name, table in tables.items()}
+        result = {
+            f"{level}{name}": self.read_quantity(name, table, (*path, name), level) for name, table in tables.items()
+        }
         return {name: entry for name, entry in result.items() if entry is not None}
 
-    def quantity(self, name: str, table: Any, path: KeyPath, level: str) -> Quantity | None:
+    def read_quantity(self, name: str, table: Any, path: KeyPath, level: str) -> Quantity | None:
         name, short = f"{level}{name}", name
         where = f"quantity `{name}`"
         if not isinstance(table, dict):
@@ -249,17 +251,17 @@ class _MachineReader:
             return None
         before = len(self.findings)
         self.check_keys(table, _QUANTITY_KEYS, where, path)
-        unit = self.unit(name, table, where, path)
+        unit = self.read_unit(name, table, where, path)
         derived = "from" in table
-        formula = self.formula(name, table, "from", where, path) if derived else None
-        check = self.formula(name, table, "check", where, path) if "check" in table else None
-        kind = self.kind(table, where, path, derived)
+        formula = self.read_formula(name, table, "from", where, path) if derived else None
+        check = self.read_formula(name, table, "check", where, path) if "check" in table else None
+        kind = self.read_kind(table, where, path, derived)
         source = self.read_provenance(table, where, path, derived)
-        value = Fraction(0) if derived else self.number(table, "value", where, path)
+        value = Fraction(0) if derived else self.read_number(table, "value", where, path)
         if derived and "value" in table:
             self.report(rules.MACHINE_FORM, f"{where} has both `value` and `from`", (*path, "from"))
-        margin = self.number(table, "error", where, path) if "error" in table else None
-        doubling = self.doubling(table, where, path)
+        margin = self.read_number(table, "error", where, path) if "error" in table else None
+        doubling = self.read_doubling(table, where, path)
         if derived and doubling is not None:
             self.report(rules.MACHINE_FORM, f"{where} has a trend, but is computed from others", (*path, "from"))
         if len(self.findings) > before or unit is None or value is None:
@@ -272,7 +274,7 @@ class _MachineReader:
             self.places.span((*path, "from" if derived else "value")),
         )  # fmt: skip
 
-    def unit(self, name: str, table: Mapping[str, Any], where: str, path: KeyPath) -> Unit | None:
+    def read_unit(self, name: str, table: Mapping[str, Any], where: str, path: KeyPath) -> Unit | None:
         written = self.text(table, "unit", where, path)
         unit, _ = parse_capacity_unit(name, written)
         base = QUANTITIES[name].unit
@@ -284,7 +286,7 @@ class _MachineReader:
         self.report(rule, f"{where} {problem}", (*path, "unit"), suggest_unit(written, base))
         return None
 
-    def formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> s.Expr | None:
+    def read_formula(self, name: str, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> s.Expr | None:
         text = table[key]
         if not isinstance(text, str):
             self.report(rules.MACHINE_FORM, f"`{key}` of {where} is not a string", (*path, key))
@@ -302,7 +304,7 @@ class _MachineReader:
             return None
         return expr
 
-    def kind(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> str:
+    def read_kind(self, table: Mapping[str, Any], where: str, path: KeyPath, derived: bool) -> str:
         if derived and "kind" not in table:
             return DERIVED_KIND
         kind = self.text(table, "kind", where, path)
@@ -330,16 +332,16 @@ class _MachineReader:
             self.report(rules.MISSING_SOURCE, f"{where} has no source", path, hint)
         return Provenance(citation=load_documents().get(key, ""), **texts)
 
-    def doubling(self, table: Mapping[str, Any], where: str, path: KeyPath) -> Fraction | None:
+    def read_doubling(self, table: Mapping[str, Any], where: str, path: KeyPath) -> Fraction | None:
         for key, sign in (("doubling_years", 1), ("halving_years", -1)):
             if key in table:
-                years = self.number(table, key, where, path)
+                years = self.read_number(table, key, where, path)
                 if years == 0:
                     self.report(rules.NOT_A_NUMBER, f"`{key}` of {where} is 0", (*path, key))
                 return None if years is None else sign * years
         return None
 
-    def number(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> Fraction | None:
+    def read_number(self, table: Mapping[str, Any], key: str, where: str, path: KeyPath) -> Fraction | None:
         value = table.get(key)
         place = (*path, key)
         if value is None:

@@ -96,7 +96,7 @@ class Model:
 
     def on(self, machine: Machine) -> Model:
         """Return the model with the formulas that a machine adds. Raises ArchlineError (AL458)."""
-        return self if self.completed is None else self.completed(self, machine).checked()
+        return self if self.completed is None else self.completed(self, machine).require_units()
 
     def with_option(self, name: str) -> Model:
         """Return the model in a variation. Raises ArchlineError (AL459) if it does not have the option."""
@@ -129,7 +129,7 @@ class Model:
             at_most=self.at_most or option.at_most,
         )
 
-    def checked(self) -> Model:
+    def require_units(self) -> Model:
         """Return the model itself. Raises ArchlineError (AL461, AL462) if the unit of a formula is wrong."""
         expected = {"time": "s", **dict.fromkeys(self.energy, "J"), **{n: f.unit for n, f in self.figures.items()}}
         for name, unit in expected.items():
@@ -189,7 +189,7 @@ class Model:
         return " + ".join(self.energy.values())
 
     @cached_property
-    def held(self) -> frozenset[str]:
+    def formula_names(self) -> frozenset[str]:
         """The names in the model's formulas of time and energy, and in their conversions."""
         texts = (self.time, self.expression, *self.conversions.values())
         return frozenset().union(*(names_in(self.expand_formula(text)) for text in texts))

@@ -160,7 +160,7 @@ def _find_path_prices(algorithm: s.Algorithm, machine: Machine) -> tuple[Fractio
         message = f"machine `{machine.name}` has no cache to count: its size or its line is missing"
         raise error(rules.OPTIONS_CLASH, message, hint="give --parameter line=64, or --cache in place of --machine")
     on = ModelOnMachine(find_model("two_level"), machine, (*METRICS, "memory", "P", "nodes"))
-    on.quantity("time")
+    on.answer_formula("time")
     prices = {"flops": "gamma_t", "words": "beta_t", "messages": "alpha_t"}
     prices |= {"node_words": "node_beta_t", "node_messages": "node_alpha_t"}
     seconds = {name: bound_value(on.complete(parse_formula(text)), on.constants).lower for name, text in prices.items()}

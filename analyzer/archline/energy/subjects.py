@@ -449,7 +449,7 @@ def derive_energy_floor(
     if on.model.processors != "P" or communication is None or memory is None or processors is None or not memory.lower:
         return None
     bounds = communication.bounds
-    flops = None if bounds is None else bounds.flops(at)
+    flops = None if bounds is None else bounds.bound_flops(at)
     if bounds is None or flops is None or communication.replicated is not None:
         return None
     values = [low for low, _ in bounds.at(at, memory.upper).values()]

@@ -144,7 +144,7 @@ def constraints_of_fact(reading: FormulaReader, fact: s.Fact, whole: bool) -> It
     """Yield the constraints of a fact about variables of an optimisation. Raises ArchlineError (AL411)."""
     match fact:
         case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
-            yield from reading.compared(op, left, right, format_fact(fact))
+            yield from reading.read_comparison(op, left, right, format_fact(fact))
         case _ if not whole:
             message = f"`{format_fact(fact)}` needs variables that are whole numbers"
             raise error(rules.OPTIONS_CLASH, message, span=fact.span, hint="name the variables in --integer")

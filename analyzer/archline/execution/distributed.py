@@ -244,7 +244,7 @@ def _convert_prices(plan: RunPlan, links: Links) -> Prices:
         return NO_PRICES
     cores = Fraction(len(links.nodes), len(set(links.nodes)))
     shared = [cores if name in ("words", "messages") else 1 for name in METRICS]
-    return Prices.of([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
+    return Prices.from_seconds([price * factor for price, factor in zip(plan.prices, shared, strict=True)])
 
 
 def _find_coordinates(rank: int, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -274,7 +274,7 @@ def plan_restart(stops: Sequence[Stop], room: Room | None) -> Room | None:
     if len(failures) == len(stops):
         raise failures[0]
     full = all(stop == SITE_FULL for stop in stops if not isinstance(stop, Exception))
-    return room.larger(tasks=False) if full and room is not None else None
+    return room.enlarge(tasks=False) if full and room is not None else None
 
 
 def _find_largest_message(plan: RunPlan) -> int | None:

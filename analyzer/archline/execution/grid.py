@@ -85,14 +85,14 @@ class Processor:
             return None
         return UNSET_REAL if real else NO_INT
 
-    def misses(self, words: Words, real: int) -> bool:
+    def has_unset(self, words: Words, real: int) -> bool:
         """Test whether any word is unset."""
         return bool((words == self.unset(real)).any()) if self.compiled else None in words
 
     def read(self, place: Place, site: int) -> Words:
         """Return the words of a buffer in row-major order. Stops the run at `site` if a word is unset."""
         words = fetch_words(self.arrays[1], find_addresses(place))
-        if self.misses(words, place[0]):
+        if self.has_unset(words, place[0]):
             fail(self.state, site)
         # A slice of compiled memory is not a copy yet.
         return np.array(words) if self.compiled else words
@@ -242,7 +242,7 @@ class ProcessorGroup:
         processor = self.processor
         addresses = find_addresses(source)
         words = fetch_words(processor.shared[1], addresses)
-        if processor.misses(words, source[0]):
+        if processor.has_unset(words, source[0]):
             fail(processor.state, site)
         self.note(addresses)
         processor.write(target, words)

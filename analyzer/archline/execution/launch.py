@@ -201,7 +201,7 @@ def _try_compiled(plan: RunPlan, room: Room) -> FinishedRun | Room | None:
         if state[SITE] == SITE_RANGE:
             return None
         if state[SITE] == SITE_FULL:
-            return room.larger(tasks=state[FIRST_VALUE] == 1)
+            return room.enlarge(tasks=state[FIRST_VALUE] == 1)
         if state[SITE] == SITE_FUEL:
             raise error(rules.INTERRUPTED, "the run was interrupted") from None
         raise make_stop_error(built.program, state) from None
@@ -247,7 +247,7 @@ def list_entry_arguments(plan: RunPlan) -> tuple[tuple[str, ...], list[Any]]:
         placement = plan.bound.placements[name]
         generic = isinstance(parameter.type, s.ArrayType) and parameter.type.element == "any"
         forms.append(f"R:{placement.form}" if generic else placement.form)
-        values += [*placement.atoms(), *plan.bound.facts.get(name, ())]
+        values += [*placement.list_call_arguments(), *plan.bound.facts.get(name, ())]
     return tuple(forms), values
 
 

@@ -123,7 +123,7 @@ class _MatrixReader:
 
     def read(self, stream: BinaryIO) -> SparseMatrix:
         header = self.sizes(stream, *self.read_banner(stream))
-        pieces = self.entries(stream, header)
+        pieces = self.read_entries(stream, header)
         rows, cols, values = (np.concatenate(arrays) for arrays in zip(*pieces, strict=True))
         if header.dense:
             positions = np.flatnonzero(values)
@@ -211,7 +211,7 @@ class _MatrixReader:
         require_memory(_BYTES_PER_ENTRY * stored + 16 * (n + m), what, path=self.path)
         return _Header(kind == "array", field, symmetry, n, m, entries)
 
-    def entries(self, stream: BinaryIO, header: _Header) -> list[tuple[Integers, Integers, Reals]]:
+    def read_entries(self, stream: BinaryIO, header: _Header) -> list[tuple[Integers, Integers, Reals]]:
         none = np.zeros(0, dtype=np.int64)
         pieces = [(none, none, np.zeros(0))]
         left = header.entries
@@ -258,8 +258,8 @@ class _MatrixReader:
                 names = ", ".join({"col": "column"}.get(name, name) for name in header.columns)
                 self.fail(rules.WRONG_ENTRY, f"{len(words)} words where an entry has: {names}", line=line)
             if not header.dense:
-                rows.append(self.index(words[0], "row", header.n, line))
-                cols.append(self.index(words[1], "column", header.m, line))
+                rows.append(self.parse_index(words[0], "row", header.n, line))
+                cols.append(self.parse_index(words[1], "column", header.m, line))
                 self.check_triangle(header.symmetry, rows[-1], cols[-1], line)
             values.append(1.0 if header.field == "pattern" else self.value(header, words[-1], line))
         return (
@@ -268,7 +268,7 @@ class _MatrixReader:
             np.array(values, dtype=np.float64),
         )
 
-    def index(self, word: str, name: str, limit: int, line: int) -> int:
+    def parse_index(self, word: str, name: str, limit: int, line: int) -> int:
         if not _INDEX.fullmatch(word):
             self.fail(rules.WRONG_ENTRY, f"the {name} `{_shorten_word(word)}` is not an integer", line=line)
         if not 1 <= int(word) <= limit:

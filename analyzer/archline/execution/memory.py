@@ -61,7 +61,7 @@ class Room:
     tasks: int = _START
     events: int = _START
 
-    def larger(self, tasks: bool) -> Room:
+    def enlarge(self, tasks: bool) -> Room:
         """Return a room with eight times the tasks, or else with eight times the words."""
         if tasks:
             return Room(self.words, self.tasks * 8, self.events)

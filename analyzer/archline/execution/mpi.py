@@ -127,7 +127,7 @@ class Mailbox:
         self._leaving = [request for request in self._leaving if not request.Test()]
         self._leaving.append(self.comm.isend((key, thing), receiver))
 
-    def share(self, key: Key, thing: object) -> None:
+    def send_to_all(self, key: Key, thing: object) -> None:
         for rank in range(self.size):
             if rank != self.rank:
                 self.send(rank, key, thing)
@@ -135,7 +135,7 @@ class Mailbox:
     def _store_arrival(self, key: Key, sender: int, thing: object) -> None:
         self.arrived.setdefault((key, sender), deque()).append(thing)
 
-    def take(self) -> bool:
+    def receive_message(self) -> bool:
         """Receive one message if any has arrived; return whether one had."""
         status = self.mpi.Status()
         message = self.comm.improbe(status=status)
@@ -153,7 +153,7 @@ class Mailbox:
         """Poll until `ready()` is not None, and return its value; None after `seconds`."""
         delay, since = MIN_POLL_SECONDS, time.monotonic()
         while (result := ready()) is None:
-            if self.take():
+            if self.receive_message():
                 delay = MIN_POLL_SECONDS
                 continue
             if time.monotonic() - since > seconds:
@@ -162,7 +162,7 @@ class Mailbox:
             delay = min(1.5 * delay, MAX_POLL_SECONDS)
         return result
 
-    def find(self, key: Key, sender: int) -> Any:
+    def remove_message(self, key: Key, sender: int) -> Any:
         """Remove the first message with a key from a rank, and return it; None if it has not arrived."""
         things = self.arrived.get((key, sender))
         if things is None:
@@ -174,7 +174,10 @@ class Mailbox:
 
     def gather(self, key: Key, own: Any) -> list[Any]:
         """Wait for what all other ranks share under a key; return it by rank, with `own` for this rank."""
-        return [own if rank == self.rank else self.wait(partial(self.find, key, rank)) for rank in range(self.size)]
+        return [
+            own if rank == self.rank else self.wait(partial(self.remove_message, key, rank))
+            for rank in range(self.size)
+        ]
 
     def meet(self, state: State) -> list[Status] | None:
         """Share a state with all ranks, and return their statuses if these are final, else None.
@@ -192,7 +195,7 @@ class Mailbox:
         key = (self.attempt, self.meeting)
         self.meeting += 1
         status = Status(state, self.sent, self.taken, tuple(unused))
-        self.share(key, status)
+        self.send_to_all(key, status)
         statuses: list[Status] = self.gather(key, status)
         restarts = any(isinstance(shared.state, int) for shared in statuses)
         settled = sum(shared.sent for shared in statuses) == sum(shared.taken for shared in statuses)
@@ -295,7 +298,7 @@ def _advance_processor(running: RunningProcessor, ready: PreparedGrid, here: Mai
         try:
             step = running.program.send(answer)
         except StopIteration as finished:
-            running.end(finished.value)
+            running.record_end(finished.value)
             return
         letter, sent = begin_step(running, step, ready.links)
         if letter is not None and step.to is not None:
@@ -309,7 +312,7 @@ def _await_letter(step: Step, source: int, here: Mailbox, timeout: float) -> Let
     key = (here.attempt, step.tag)
 
     def letter_or_call() -> Letter | bool | None:
-        letter: Letter | None = here.find(key, source)
+        letter: Letter | None = here.remove_message(key, source)
         return letter if letter is not None or (here.attempt, here.meeting) not in here.called else True
 
     while True:
@@ -340,13 +343,13 @@ def _share_result(outcome: EndedProcessor, ready: PreparedGrid, plan: RunPlan, h
     result: Run | Exception
     if here.rank > 0:
         here.send(0, ends, outcome)
-        result = here.wait(partial(here.find, key, 0))
+        result = here.wait(partial(here.remove_message, key, 0))
     else:
         try:
             result = _merge_ranks(here.gather(ends, outcome), ready, plan)
         except Exception as problem:
             result = make_sendable(problem)
-        here.share(key, result)
+        here.send_to_all(key, result)
     if isinstance(result, Exception):
         raise result
     return result
@@ -363,7 +366,7 @@ def _merge_ranks(ranks: Sequence[EndedProcessor], ready: PreparedGrid, plan: Run
         twice = written[ended_rank.written]
         if twice.any():
             state = defaultdict(int, {SITE: int(ended_rank.sites[twice][0])})
-            raise make_stop_error(ready.running[0].code, state, ready.places.named(rank))
+            raise make_stop_error(ready.running[0].code, state, ready.places.name_processor(rank))
         written[ended_rank.written] = True
         reads[ended_rank.read] += 1
         put_words(ready.shared.arrays[MEM_INTS], ended_rank.written.tolist(), ended_rank.words)

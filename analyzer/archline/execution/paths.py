@@ -29,7 +29,7 @@ class Prices:
     scale: int = 1
 
     @staticmethod
-    def of(seconds: Sequence[Fraction]) -> Prices:
+    def from_seconds(seconds: Sequence[Fraction]) -> Prices:
         """Return prices that represent the given seconds for a unit of each metric exactly."""
         scale = math.lcm(*(price.denominator for price in seconds))
         return Prices(tuple(int(price * scale) for price in seconds), scale)
@@ -49,7 +49,7 @@ class Links:
     nodes: Sequence[int]
     largest: int | None = None
 
-    def share(self, own: int, partner: int, words: int) -> Values:
+    def compute_share(self, own: int, partner: int, words: int) -> Values:
         if own == partner or words == 0:
             return (0, 0, 0, 0)
         messages = 1 if self.largest is None or words < 0 else -(-words // self.largest)
@@ -72,20 +72,20 @@ class CriticalPath:
     values: list[int] = field(default_factory=lambda: [0] * (len(METRICS) + 1))
     own: list[int] = field(default_factory=lambda: [0] * len(METRICS))
 
-    def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
+    def begin_step(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
         """Record the site, the call and the partners of the step that begins; called before `compute`."""
 
-    def compute(self, flops: int, work: int) -> Values:
+    def add_computation(self, flops: int, work: int) -> Values:
         """Add the computation since the last step; `flops` and `work` are totals. Return the values."""
         for index, done in enumerate((flops, work)):
             self._add(index, done - self.own[index])
         return tuple(self.values)
 
-    def follow(self, sender: Values) -> None:
+    def follow_sender(self, sender: Values) -> None:
         """Take the maximum with the values of the sender of a message, in each metric."""
         self.values = [max(value, sent) for value, sent in zip(self.values, sender, strict=True)]
 
-    def share(self, sent: Values, received: Values) -> None:
+    def add_step(self, sent: Values, received: Values) -> None:
         """Add the larger of the sent and the received amount of a step, in each metric."""
         for index, (out, back) in enumerate(zip(sent, received, strict=True), 2):
             self._add(index, max(out, back))

@@ -40,7 +40,7 @@ class Placement:
             return "zz"
         return "".join("1" if dimension == self.unit else "s" for dimension in range(len(self.shape)))
 
-    def atoms(self) -> tuple[int, ...]:
+    def list_call_arguments(self) -> tuple[int, ...]:
         """Return the arguments that stand for the array in calls of generated functions."""
         if self.strides is None:
             return (self.base, *self.shape, *MORTON_STRIDES)

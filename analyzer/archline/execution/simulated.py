@@ -65,12 +65,12 @@ class RunningProcessor:
         first = self.code.layout.first_counter
         counters = np.asarray(self.memory.state[first : first + len(self.weights)], np.int64)
         flops, work = counters @ self.weights
-        return self.path.compute(int(flops), int(work) + 1)
+        return self.path.add_computation(int(flops), int(work) + 1)
 
-    def end(self, value: Any) -> None:
+    def record_end(self, value: Any) -> None:
         """Record the value that the program returned."""
         self.value = value
-        self.path.reach(0, None, None, None)
+        self.path.begin_step(0, None, None, None)
         self.update_path()
 
 
@@ -86,7 +86,7 @@ class Locations:
     algorithm: s.Algorithm
     calls: Mapping[int, s.Node]
 
-    def named(self, rank: int) -> str:
+    def name_processor(self, rank: int) -> str:
         """Return the name of a rank in messages, such as `processor (1, 0)`."""
         position = self.coordinates(rank)
         return f"processor {position[0]}" if len(position) == 1 else f"processor ({', '.join(map(str, position))})"
@@ -103,7 +103,7 @@ class Locations:
             return span, f", in the call on line {call.span.line}"
         return call.span, f", on line {span.line} of {PurePath(span.source.path).name}"
 
-    def failure(
+    def make_error(
         self, rule: Rule, message: str, span: Span, called: int | None, hint: str | None = None
     ) -> ArchlineError:
         """Return the error for a failure at a span, in the call with number `called`."""
@@ -113,13 +113,13 @@ class Locations:
 
 def begin_step(running: RunningProcessor, step: Step, links: Links) -> tuple[Letter | None, Values]:
     """Return the letter that a step sends (None: none), and its amounts in the metrics of `paths.METRICS`."""
-    running.path.reach(step.site, step.called, step.to, step.source)
+    running.path.begin_step(step.site, step.called, step.to, step.source)
     values = running.update_path()
     if step.to is None:
         return None, NO_AMOUNTS
     words = NO_BUFFER if step.payload is None else len(step.payload)
     origin = step.site, -1 if step.called is None else step.called, step.tag[1]
-    return (step.payload, values, origin), links.share(running.rank, step.to, words)
+    return (step.payload, values, origin), links.compute_share(running.rank, step.to, words)
 
 
 def end_step(
@@ -127,18 +127,18 @@ def end_step(
 ) -> Words | None:
     """Return the words that a step received. Raises ArchlineError (AL532) if the buffer has another size."""
     if letter is None or step.source is None:
-        running.path.share(sent, NO_AMOUNTS)
+        running.path.add_step(sent, NO_AMOUNTS)
         return None
     payload, values, (site, called, number) = letter
     words = None if payload is None else len(payload)
     if words != step.words:
-        here, there = places.named(running.rank), places.named(step.source)
+        here, there = places.name_processor(running.rank), places.name_processor(step.source)
         message = f"{here} receives {_describe_words(step.words)}, and {there} sends {_describe_words(words)}"
-        raise places.failure(rules.MESSAGE_SIZE, message, places.span(site), called, _explain_pairing(number))
-    received = links.share(running.rank, step.source, NO_BUFFER if words is None else words)
+        raise places.make_error(rules.MESSAGE_SIZE, message, places.span(site), called, _explain_pairing(number))
+    received = links.compute_share(running.rank, step.source, NO_BUFFER if words is None else words)
     if step.source != running.rank and words != 0:
-        running.path.follow(values)
-    running.path.share(sent, received)
+        running.path.follow_sender(values)
+    running.path.add_step(sent, received)
     return payload
 
 
@@ -150,11 +150,11 @@ def find_stop(running: RunningProcessor, problem: StoppedError | ArchlineError, 
     """Return why a processor stopped: the error to report, or the site of a limit."""
     if isinstance(problem, ArchlineError):
         return problem
-    state, where = running.memory.state, places.named(running.rank)
+    state, where = running.memory.state, places.name_processor(running.rank)
     if state[SITE] >= FIRST_SITE:
         (cause,) = make_stop_error(running.code, state, where).diagnostics
         assert cause.span is not None
-        return places.failure(cause.rule, cause.message, cause.span, running.processor.called, cause.hint)
+        return places.make_error(cause.rule, cause.message, cause.span, running.processor.called, cause.hint)
     if state[SITE] == SITE_FULL and not running.code.options.compiled:
         return error(rules.NO_MEMORY, f"the arrays of {where} do not fit the memory")
     return int(state[SITE])
@@ -166,11 +166,11 @@ def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Excep
     for rank, step in sorted(waiting.items())[:MAX_LISTED]:
         assert step.source is not None
         line = places.place(places.span(step.site), step.called)[0].line
-        listed.append(f"{places.named(rank)} on line {line} for {places.named(step.source)}")
+        listed.append(f"{places.name_processor(rank)} on line {line} for {places.name_processor(step.source)}")
     more = f", and {len(waiting) - len(listed)} more" if len(waiting) > len(listed) else ""
     first = waiting[min(waiting)]
     message = f"every processor waits: {', '.join(listed)}{more}"
-    return places.failure(
+    return places.make_error(
         rules.DEADLOCK, message, places.span(first.site), first.called, _explain_pairing(first.tag[1])
     )
 
@@ -178,8 +178,8 @@ def make_deadlock_error(waiting: Mapping[int, Step], places: Locations) -> Excep
 def make_lost_error(sender: int, receiver: int, origin: Origin, places: Locations) -> Exception:
     """Return the error (AL534) for a message that its receiver never received."""
     site, called, number = origin
-    message = f"{places.named(sender)} sends to {places.named(receiver)}, which never receives"
-    return places.failure(rules.LOST_MESSAGE, message, places.span(site), called, _explain_pairing(number))
+    message = f"{places.name_processor(sender)} sends to {places.name_processor(receiver)}, which never receives"
+    return places.make_error(rules.LOST_MESSAGE, message, places.span(site), called, _explain_pairing(number))
 
 
 def _explain_pairing(number: int) -> str | None:
@@ -240,7 +240,7 @@ class _GridSimulation:
                     return
                 answer = self._receive_answer(running)
         except StopIteration as finished:
-            running.end(finished.value)
+            running.record_end(finished.value)
 
     def _post_letter(self, address: Address, letter: Letter) -> None:
         self._mail.setdefault(address, deque()).append(letter)

@@ -59,25 +59,25 @@ class TracedPath(CriticalPath):
         self._called: int | None = None
         self._partners: Partners = (None, None)
 
-    def reach(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
+    def begin_step(self, site: int, called: int | None, to: int | None, source: int | None) -> None:
         self._site, self._called, self._partners = site, called, (to, source)
 
-    def compute(self, flops: int, work: int) -> Values:
+    def add_computation(self, flops: int, work: int) -> Values:
         before = self.values[self._place]
-        traced = _TracedValues(super().compute(flops, work))
+        traced = _TracedValues(super().add_computation(flops, work))
         self._note_piece(None, before)
         traced.last = self.last
         return traced
 
-    def follow(self, sender: Values) -> None:
+    def follow_sender(self, sender: Values) -> None:
         if sender[self._place] > self.values[self._place]:
             assert isinstance(sender, _TracedValues)
             self.last = sender.last
-        super().follow(sender)
+        super().follow_sender(sender)
 
-    def share(self, sent: Values, received: Values) -> None:
+    def add_step(self, sent: Values, received: Values) -> None:
         before = self.values[self._place]
-        super().share(sent, received)
+        super().add_step(sent, received)
         to, source = self._partners
         # The time depends on several metrics, so both partners are kept for it.
         out, back = (values[self._place - 2 : self._place - 1] if self._place < len(METRICS) else NO_AMOUNTS

@@ -102,11 +102,11 @@ class Interval:
     def __abs__(self) -> Interval:
         return Interval(max(self.lower, -self.upper, Fraction(0)), max(-self.lower, self.upper))
 
-    def largest(self, other: Interval) -> Interval:
+    def maximum(self, other: Interval) -> Interval:
         """Return the enclosure of the maximum of two numbers."""
         return Interval(max(self.lower, other.lower), max(self.upper, other.upper))
 
-    def smallest(self, other: Interval) -> Interval:
+    def minimum(self, other: Interval) -> Interval:
         """Return the enclosure of the minimum of two numbers."""
         return Interval(min(self.lower, other.lower), min(self.upper, other.upper))
 
@@ -122,7 +122,7 @@ class Interval:
             low = Fraction(0) if number > 0 and number % 2 == 0 and self.lower < 0 < self.upper else min(ends)
             return Interval(low, max(ends))
         if exponent.lower == exponent.upper == Fraction(1, 2):
-            return self.function("sqrt")
+            return self.apply_function("sqrt")
         if self.lower <= 0:
             raise _make_error("a power whose exponent is not an integer needs a positive base", self.upper < 0)
         corners = [
@@ -132,7 +132,7 @@ class Interval:
         ]
         return Interval(min(corner.lower for corner in corners), max(corner.upper for corner in corners))
 
-    def function(self, name: str) -> Interval:
+    def apply_function(self, name: str) -> Interval:
         """Return sqrt, log2, floor or ceil of the number, which are all monotone. Raises EvaluationError."""
         if name == "sqrt" and self.lower < 0:
             raise _make_error("square root of a negative number", self.upper < 0)
@@ -141,7 +141,7 @@ class Interval:
         low = _FUNCTIONS[name](self.lower)
         return low if self.exact else Interval(low.lower, _FUNCTIONS[name](self.upper).upper)
 
-    def times(self, factor: Fraction) -> Interval:
+    def scale(self, factor: Fraction) -> Interval:
         """Return the interval scaled by a factor >= 0."""
         return Interval(self.lower * factor, self.upper * factor)
 

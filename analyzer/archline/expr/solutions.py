@@ -134,7 +134,7 @@ class SizeSearch:
         """Test whether no fact is false at a point; sizes may be missing there."""
         return all(test(point) for _, test in self._tests)
 
-    def nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
+    def find_nearest(self, asked: Point, start: Point = MappingProxyType({})) -> dict[str, int] | None:
         """Return the solution nearest to a point, which is the point if the facts allow it; None if none is found."""
         allowed = all(asked[name] >= self.least.get(name, -inf) for name in self.names) and self.is_allowed(asked)
         return dict(asked) if allowed else self.solve(lambda name, low, high: asked[name], start)
@@ -144,7 +144,7 @@ class SizeSearch:
         yielded: set[tuple[int, ...]] = set()
         misses = 0
         for requested in asked:
-            point = self.nearest(requested, start)
+            point = self.find_nearest(requested, start)
             misses = misses + 1 if point is None else -MAX_MISSES
             if point is not None and (key := tuple(point[name] for name in self.names)) not in yielded:
                 yielded.add(key)
@@ -167,7 +167,7 @@ class SizeSearch:
                 return visits >= 0 and all(test({**point, name: value}) for test in tests)
 
             values = _ValueRange.of(bounds, point, self.least.get(name))
-            for value in values.near(draw(name, values.low, values.high), is_consistent):
+            for value in values.iterate_near(draw(name, values.low, values.high), is_consistent):
                 if (solution := extend(place + 1, {**point, name: value})) is not None:
                     return solution
             return None
@@ -203,7 +203,7 @@ class _ValueRange:
                 base = int(low) if bound.relation == "^" else base
         return cls(max(lows, default=None), min(highs, default=None), step, offset, base)
 
-    def near(self, first: int, fits: Callable[[int], bool]) -> Iterator[int]:
+    def iterate_near(self, first: int, fits: Callable[[int], bool]) -> Iterator[int]:
         """Yield the values that fit: near the first one, then smaller and larger ones, nearest first."""
         low, high = -inf if self.low is None else self.low, inf if self.high is None else self.high
         if low > high:

@@ -246,7 +246,7 @@ class _ExactDomain:
             case "real_of" if self._rounds is not None:
                 return values[0]
             case "min" | "max" if any(isinstance(value, Interval) for value in values):
-                choose = Interval.smallest if function == "min" else Interval.largest
+                choose = Interval.minimum if function == "min" else Interval.maximum
                 return _normalise_value(reduce(choose, map(Interval.of, values)))
             case "min" | "max":
                 choice: Callable[..., Value] = min if function == "min" else max
@@ -259,7 +259,7 @@ class _ExactDomain:
                     raise EvaluationError("`gcd` of a number that is not an integer", expr)
                 return math.gcd(*whole)
             case "floor" | "ceil" | "sqrt" | "log2":
-                return self._locate_errors(expr, lambda: Interval.of(values[0]).function(function))
+                return self._locate_errors(expr, lambda: Interval.of(values[0]).apply_function(function))
             case _:
                 raise EvaluationError("not an expression in sizes", expr)
 
@@ -299,7 +299,7 @@ class _ExactDomain:
             if isinstance(left, int) and isinstance(right, int) and right:
                 return left // right if op == "//" else left % right
             quotient = self._apply_operator("/", left, right, expr)
-            whole = self._locate_errors(expr, lambda: Interval.of(quotient).function("floor"))
+            whole = self._locate_errors(expr, lambda: Interval.of(quotient).apply_function("floor"))
             return (
                 whole
                 if op == "//"

@@ -153,7 +153,7 @@ class EnvelopeReader:
 
     def _shift_to_minima(self, positive: e.Sum, negative: e.Sum, key: str) -> DifferenceStep | None:
         factors = dict.fromkeys(factor for term in (*positive, *negative) for factor in term.powers)
-        least = {factor: self._absorb.least(factor) for factor in factors}
+        least = {factor: self._absorb.find_sharpest_lower_bound(factor) for factor in factors}
         values = {factor: ZERO_MINIMUM if bound is None else 1 / bound.factor for factor, bound in least.items()}
         shift = shift_to_minima(positive, negative, values.__getitem__)
         if shift is None:

@@ -113,9 +113,11 @@ def bound_by_power(small: Powers, large: Powers, rows: Sequence[Inequality]) -> 
     if not (small.is_rational and large.is_rational):
         return None
     atoms = list(dict.fromkeys(atom for term in (small, large, *(row.gap for row in usable)) for atom in term.powers))
-    table = [[-row.gap.rational(atom) for atom in atoms] for row in usable]
+    table = [[-row.gap.rational_power(atom) for atom in atoms] for row in usable]
     solution = maximise(
-        list(map(small.rational, atoms)), [*table, list(map(large.rational, atoms))], [*([ZERO] * len(table)), ONE]
+        list(map(small.rational_power, atoms)),
+        [*table, list(map(large.rational_power, atoms))],
+        [*([ZERO] * len(table)), ONE],
     )
     if not isinstance(solution, Optimum):
         return None
@@ -156,7 +158,7 @@ class _Program:
 
     def solve(self) -> Proof | Direction | None:
         """Maximise the margin, at most 1."""
-        main = [-entry for entry in self.row(self.main)]
+        main = [-entry for entry in self.express_logarithm(self.main)]
         main[self.count - 2], main[self.count - 1] = ONE, ONE
         self.table.append([*main, ONE])
         self.add_inequalities()
@@ -167,9 +169,9 @@ class _Program:
         assert isinstance(solution, Optimum)
         if solution.value:
             return Direction({atom: solution.point[index] for index, atom in enumerate(self.atoms)})
-        return self.proof(solution.multipliers)
+        return self.read_proof(solution.multipliers)
 
-    def row(self, monomial: Powers) -> list[fmpq]:
+    def express_logarithm(self, monomial: Powers) -> list[fmpq]:
         """Return the logarithm of a monomial in terms of the unknowns."""
         result = [ZERO] * self.width
         for atom, power in monomial.powers.items():
@@ -189,21 +191,21 @@ class _Program:
             *((inequality.gap, None) for inequality in self.rows),
         ]
         for number, (monomial, t) in enumerate(signed):
-            row = self.row(monomial)
+            row = self.express_logarithm(monomial)
             if t is not None:
                 row[t] = ONE
-            self.add(row, number, Constant(ONE))
+            self.add_row(row, number, Constant(ONE))
             if not monomial.is_rational:
                 continue
             # A row stays true times (irrational - low), and times (high - irrational), which are both nonnegative.
             for block, (basis, (low, high)) in enumerate(zip(self.bases, self.ends, strict=True), 1):
                 before, behind = block * self.count, self.width - (block + 1) * self.count
                 excess = [*([ZERO] * before), *row[: self.count], *([ZERO] * behind)]
-                self.add(excess, number, Constant(-low, {basis: ONE}))
+                self.add_row(excess, number, Constant(-low, {basis: ONE}))
                 rest = [(high - low) * y - x for x, y in zip(excess, row, strict=True)]
-                self.add(rest, number, Constant(high, {basis: -ONE}))
+                self.add_row(rest, number, Constant(high, {basis: -ONE}))
 
-    def add(self, row: list[fmpq], owner: int, times: Constant) -> None:
+    def add_row(self, row: list[fmpq], owner: int, times: Constant) -> None:
         """Add a row that is at least 0."""
         self.table.append([*(-entry for entry in row), ZERO])
         self.owners.append((owner, times))
@@ -216,7 +218,7 @@ class _Program:
                 row[block * self.count + column], row[column] = ONE, low - high
                 self.table.append(row)
 
-    def proof(self, multipliers: Sequence[fmpq]) -> Proof | None:
+    def read_proof(self, multipliers: Sequence[fmpq]) -> Proof | None:
         """Return the proof that the multipliers stand for; None if a sign is not determined."""
         total = multipliers[0]
         times = [Constant(ZERO)] * (len(self.under) + len(self.over) + len(self.rows))
@@ -279,10 +281,10 @@ class InequalityCone:
         self._growth_of = cache(self._find_growth)
         self._order: dict[tuple[GrowthAtom, GrowthAtom], Inequality | None] = {}
 
-    def assuming(self, more: Iterable[Inequality]) -> InequalityCone:
+    def with_inequalities(self, more: Iterable[Inequality]) -> InequalityCone:
         return InequalityCone((*self.base, *more), self.slow)
 
-    def rows(self, monomials: Iterable[Powers]) -> RelevantInequalities:
+    def find_relevant(self, monomials: Iterable[Powers]) -> RelevantInequalities:
         """Return the inequalities that may matter for a comparison of monomials."""
         atoms = dict.fromkeys(atom for monomial in monomials for atom in monomial.powers)
         touched = self._find_connected_facts(atoms)

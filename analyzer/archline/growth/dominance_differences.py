@@ -77,7 +77,7 @@ class NegativeTermCover:
     def _gaps(self) -> list[_Gap]:
         return list(_iterate_rational_gaps(self._bounds))
 
-    def least(self, factor: Factor) -> DominanceBound | None:
+    def find_sharpest_lower_bound(self, factor: Factor) -> DominanceBound | None:
         """Return the bound 1 <= c*factor with the smallest c, or None."""
         term = make_monomial(factor)
         bounds = [*self._bounds, *_iterate_function_bounds([factor], self._bounds)]
@@ -128,7 +128,10 @@ class NegativeTermCover:
 
     def _multiply_minima(self, gap: Mapping[Factor, Constant]) -> Product:
         """Prove that 1 is at most a product of powers of factors that are at least 1."""
-        return tuple((self.least(factor) or make_factor_at_least_one(factor), power) for factor, power in gap.items())
+        return tuple(
+            (self.find_sharpest_lower_bound(factor) or make_factor_at_least_one(factor), power)
+            for factor, power in gap.items()
+        )
 
     def _prove_by_one_bound(self, gap: Mapping[Factor, Constant]) -> Product | None:
         """Prove that 1 is at most a product of irrational powers: (n/m)^(log2(7) - 2) where m <= n."""

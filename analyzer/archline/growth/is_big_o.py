@@ -248,7 +248,7 @@ def is_O(  # noqa: N802
     domain = facts if isinstance(facts, Domain) else Domain(facts)
     names = find_sizes(f) | find_sizes(g) | domain.names
     question = Question(f, g, domain, names)
-    reader = domain.reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))
+    reader = domain.make_reader(names, find_exponent_sizes(f) | find_exponent_sizes(g))
     refuter = Refuter(f, g, domain, names)
     try:
         above, below = reader.read(f), reader.read(g)

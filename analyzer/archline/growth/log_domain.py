@@ -59,7 +59,7 @@ class Domain:
         for c in comparisons:
             self._add_comparison(c)
 
-    def reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> EnvelopeReader:
+    def make_reader(self, names: Iterable[str], exponents: frozenset[str] = frozenset()) -> EnvelopeReader:
         """Make a reader of expressions in these names under the facts; `exponents` are the names in exponents."""
         return EnvelopeReader(self._make_absorption(self.has_cache(names)), exponents | self._exponents)
 
@@ -80,11 +80,11 @@ class Domain:
         occurring = self.names | frozenset(names)
         return all(name in occurring for name in CACHE_NAMES)
 
-    def known(self, names: Iterable[str]) -> list[Inequality]:
+    def list_inequalities(self, names: Iterable[str]) -> list[Inequality]:
         """Return the inequalities that hold at all points, when expressions in these names are compared."""
         return [*self.inequalities, self.cache_inequality] if self.has_cache(names) else self.inequalities
 
-    def cone(self, names: Iterable[str], slow: fmpq) -> InequalityCone:
+    def get_shared_cone(self, names: Iterable[str], slow: fmpq) -> InequalityCone:
         """Return the cone of the inequalities that hold at all points, shared by questions."""
         return self._make_cone(self.has_cache(names), slow)
 

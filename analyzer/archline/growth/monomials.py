@@ -87,7 +87,7 @@ class Monomial(Generic[B]):
     def is_rational(self) -> bool:
         return all(power.is_rational for power in self.powers.values())
 
-    def rational(self, base: B) -> fmpq:
+    def rational_power(self, base: B) -> fmpq:
         """Return the power of a base, which must be rational."""
         return self.powers.get(base, ZERO_CONSTANT).rational
 

@@ -86,7 +86,7 @@ class ProofSearch:
     ) -> None:
         self._domain = domain
         self._refuter = refuter
-        self._cone = domain.cone(names, slow)
+        self._cone = domain.get_shared_cone(names, slow)
         self._bits = bits
         self._left = MAX_PROGRAMS
         self.divergence: Divergence | None = None
@@ -124,7 +124,7 @@ class ProofSearch:
         if self._left < 0:
             return None
         base = right[0].inverse()
-        rows = cone.rows([monomial * base for monomial in (*left, *right[1:])])
+        rows = cone.find_relevant([monomial * base for monomial in (*left, *right[1:])])
         answer = compare_clauses(left, right, rows.inequalities, self._bits)
         if isinstance(answer, Proof):
             return answer
@@ -149,7 +149,7 @@ class ProofSearch:
     ) -> Tree | None:
         cases = []
         for assumed in branches:
-            proof = self._prove_pair(left, right, cone.assuming(assumed), depth + 1)
+            proof = self._prove_pair(left, right, cone.with_inequalities(assumed), depth + 1)
             if self.divergence is not None:
                 return None
             cases.append(None if proof is None else ProofCase(assumed, proof))

@@ -33,7 +33,7 @@ def declared_scope(module: Module, algorithm: s.Algorithm) -> Scope:
     Its facts share no cached proofs with earlier scopes, so that results do not depend on earlier derivations.
     """
     scope = _build_declared_scope(module, algorithm)
-    return scope.with_facts(scope.facts.unproved())
+    return scope.with_facts(scope.facts.without_cached_proofs())
 
 
 @lru_cache(maxsize=128)

@@ -76,7 +76,7 @@ class FactoredProduct:
             ).times(hi - lo)
         return FactoredProduct((*free, total))
 
-    def added(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
+    def sum_exactly(self, variable: str, lo: Poly, hi: Poly, facts: Facts) -> FactoredProduct:
         """Sum exactly over lo <= variable < hi. Raises UnresolvedError, TooComplexError."""
         free, bound = self._split_factors(variable)
         if not bound:
@@ -90,24 +90,24 @@ class FactoredProduct:
         result = self
         try:
             for loop in reversed(chain):
-                result = result.added(loop.variable, loop.lo, loop.hi, loop.facts)
+                result = result.sum_exactly(loop.variable, loop.lo, loop.hi, loop.facts)
         except (UnresolvedError, TooComplexError):
             return None
         return result
 
-    def most(self, loop: Loop, facts: Facts) -> FactoredProduct:
+    def bound_max_in_loop(self, loop: Loop, facts: Facts) -> FactoredProduct:
         """Bound the maximum over a loop from above."""
         free, bound = self._split_factors(loop.variable)
         return FactoredProduct((*free, *(bound_max_in_loop(factor, loop, facts) for factor in bound)))
 
-    def at_most(self, chain: Chain) -> FactoredProduct:
+    def bound_max_over_chain(self, chain: Chain) -> FactoredProduct:
         """Bound the maximum over all loops from above."""
         result = self
         for loop in reversed(chain):
-            result = result.most(loop, loop.facts)
+            result = result.bound_max_in_loop(loop, loop.facts)
         return result
 
-    def over(self, chain: Chain) -> FactoredProduct:
+    def bound_sum_over_chain(self, chain: Chain) -> FactoredProduct:
         """Bound the sum over all iterations of loops from above."""
         result = self
         for loop in reversed(chain):
@@ -115,7 +115,7 @@ class FactoredProduct:
                 result = result.bound_sum(loop.variable, loop.lo, loop.hi, loop.facts)
             else:
                 # The range depends on data, so that only bounds on its ends are known.
-                result = result.most(loop, loop.facts).times(loop.trips)
+                result = result.bound_max_in_loop(loop, loop.facts).times(loop.trips)
         return result
 
 
@@ -127,15 +127,15 @@ def bound_max_over_loops(
     Raises UnboundedError.
     """
     try:
-        largest = None if exact is None else exact.at_most(chain)
+        largest = None if exact is None else exact.bound_max_over_chain(chain)
     except UnboundedError:
         largest = None
     if exact is None or largest is None:
-        return count().at_most(chain)
+        return count().bound_max_over_chain(chain)
     if _grows_with_line(exact.value) and not _grows_with_line(largest.value):
         # The bound of `exact` counts words, as that of floor(x/L) - floor(y/L) loses the division by L.
         with suppress(UnboundedError):
-            return count().at_most(chain)
+            return count().bound_max_over_chain(chain)
     return largest
 
 
@@ -147,7 +147,7 @@ def bound_sum_over_loops(
     Raises UnboundedError.
     """
     total = None if exact is None else exact.sum_exactly_over_chain(chain)
-    return count().over(chain) if total is None else total
+    return count().bound_sum_over_chain(chain) if total is None else total
 
 
 def _grows_with_line(value: Poly) -> bool:

@@ -55,10 +55,10 @@ class LoweringPolicy:
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
     ) -> tuple[Iterable[Node], LoweringContext]:
         """Return the accesses of a statement, and the context after it."""
-        after = program.after(statement, context)
+        after = program.find_context_after(statement, context)
         return program.statement(statement, context, after), after
 
-    def reading(self, context: LoweringContext) -> Scope:
+    def scope_for_view_bounds(self, context: LoweringContext) -> Scope:
         """Return the scope in which the bounds of views are evaluated."""
         return context.scope
 
@@ -97,10 +97,10 @@ class Lowering:
 
         `require_accesses` must have accepted the algorithm.
         """
-        scope, views = self.given(algorithm)
-        return scope, self.body_of(algorithm, scope, views)
+        scope, views = self.bind_parameters(algorithm)
+        return scope, self.lower_body(algorithm, scope, views)
 
-    def given(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
+    def bind_parameters(self, algorithm: s.Algorithm) -> tuple[Scope, dict[str, View]]:
         """Return the scope of an algorithm's body, and views of its whole array parameters."""
         scope = declared_scope(self.module, algorithm)
         views: dict[str, View] = {}
@@ -111,7 +111,7 @@ class Lowering:
                 views[parameter.name] = make_whole_view(self.policy.array(parameter.name, extents, layout))
         return scope, views
 
-    def body_of(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
+    def lower_body(self, algorithm: s.Algorithm, scope: Scope, views: Mapping[str, View]) -> tuple[Node, ...]:
         """Return the accesses of an algorithm's body."""
         self.names = dict.fromkeys(scope.values, 1)
         return tuple(self.block(algorithm.body, LoweringContext(scope, views, algorithm=algorithm.name)))
@@ -164,7 +164,7 @@ class Lowering:
                     yield from reads
                     yield replace(access, times=2 if target in statement.updates else 1, written=True)
 
-    def after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
+    def find_context_after(self, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         """Return the context after a statement, with its declarations, assignments and assumptions."""
         before, context = context, context.after(statement)
         match statement:
@@ -175,7 +175,7 @@ class Lowering:
             case s.Local(name=name, value=value, when=when):
                 context = replace(context, scope=context.scope.without_value(name))
                 unconditional = value is not None and when is None and statement.integer
-                first = static_value_or_none(value, before.knowing) if value is not None and unconditional else None
+                first = static_value_or_none(value, before.known_scope) if value is not None and unconditional else None
                 return context if first is None else replace(context, integers={**context.integers, name: first})
             case s.Assume() if not context.is_unconditional:
                 return context
@@ -313,17 +313,19 @@ class Lowering:
                 return
             yield from self.reads(branch.condition, context)
             body = tuple(
-                self.block(branch.body, context.under(equivalent_constraints(branch.condition, context.scope)))
+                self.block(
+                    branch.body, context.with_conditions(equivalent_constraints(branch.condition, context.scope))
+                )
             )
             assigned = _find_assigned_elements(branch.body, body, before)
             shared = assigned if shared is None else shared & assigned
             yield from body
-            context = context.under(equivalent_constraints(negate_condition(branch.condition), context.scope))
+            context = context.with_conditions(equivalent_constraints(negate_condition(branch.condition), context.scope))
 
     # Expressions
     def view(self, expr: s.Expr, context: LoweringContext) -> View:
         """Return the view that an expression denotes. Raises UntracedError."""
-        return resolve_view(self.module, expr, context.views, self.policy.reading(context))
+        return resolve_view(self.module, expr, context.views, self.policy.scope_for_view_bounds(context))
 
     def reads(self, expr: s.Expr, context: LoweringContext) -> Iterator[Node]:
         """Yield the reads that evaluate an expression, with calls of algorithms; for a view those of its bounds."""
@@ -336,7 +338,7 @@ class Lowering:
                 yield from self.reads(operand, context)
             case s.Binary(op=op, left=left, right=right):
                 yield from self.reads(left, context)
-                yield from self.reads(right, context.under(None) if op in ("and", "or") else context)
+                yield from self.reads(right, context.with_conditions(None) if op in ("and", "or") else context)
             case s.Call(arguments=arguments):
                 for argument in arguments:
                     yield from self.reads(argument, context)
@@ -361,7 +363,7 @@ class Lowering:
         for subscript in expr.subscripts:
             assert not isinstance(subscript, s.Slice)
             yield from self.reads(subscript, context)
-            subscripts.append(static_value_or_none(subscript, context.knowing))
+            subscripts.append(static_value_or_none(subscript, context.known_scope))
         view = context.views[expr.array]
         access = self._build_access(view, tuple(subscripts), expr.span, context)
         yield replace(
@@ -408,7 +410,7 @@ class Lowering:
             return None
         bounds, start = None, view.starts[along]
         if start is not None:
-            low, high = stream.within(view.extents[last])
+            low, high = stream.bound_subscript(view.extents[last])
             bounds = start + low, start + high
         begin = None if start is None or stream.first is None else start + stream.first
         loop = self._counters[stream.around.loop] if rests else stream.around.variable

@@ -49,7 +49,7 @@ class MonotoneSubscript:
     way: str
     first: Poly | None
 
-    def within(self, extent: Poly) -> tuple[Poly, Poly]:
+    def bound_subscript(self, extent: Poly) -> tuple[Poly, Poly]:
         """Bound the subscript in a row of the given extent; the interval has a length >= 0."""
         low, high = ZERO, extent - 1
         if self.first is not None:
@@ -272,7 +272,7 @@ class LoweringContext:
         return self.certain and not self.when and not self.loops
 
     @property
-    def knowing(self) -> Scope:
+    def known_scope(self) -> Scope:
         """The scope extended by the data-dependent integers whose values are known."""
         return replace(self.scope, values={**self.integers, **self.scope.values}) if self.integers else self.scope
 
@@ -295,7 +295,7 @@ class LoweringContext:
         integers = {name: value for name, value in self.integers.items() if name not in changed}
         return replace(self, integers=integers, rested=rested)
 
-    def under(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
+    def with_conditions(self, conditions: tuple[Poly, ...] | None) -> LoweringContext:
         """Return the context in which all of `conditions` are nonnegative; None stands for a condition on data."""
         if conditions is None:
             return replace(self, certain=False)

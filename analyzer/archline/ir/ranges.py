@@ -85,7 +85,7 @@ class IterationRange:
         """Sum an amount over the iterations."""
         return self._accumulate(amount, sum_over, bound_sum, self.facts, "sum")
 
-    def largest(self, amount: Amount) -> Amount:
+    def maximum(self, amount: Amount) -> Amount:
         """Return the maximum over the iterations, 0 if there are none."""
         largest = self.maximum_if_nonempty(amount)
         if isinstance(largest, UnknownAmount) or self.facts.positive(self.trips):
@@ -202,7 +202,7 @@ def _latest_spawn_end(body: MaxPlusMap, iterations: IterationRange, advance: Amo
         return map_bounds(amount, lambda value: value.substitute(shift))
 
     ends = add_amounts(before.sum(with_renamed_counter(body.advance)), body.finish)
-    return maximum_amount(advance, iterations.largest(ends), iterations.facts)
+    return maximum_amount(advance, iterations.maximum(ends), iterations.facts)
 
 
 @record

@@ -74,8 +74,8 @@ class RecursiveBody:
 def lower_recursive_body(module: Module, algorithm: s.Algorithm, policy: LoweringPolicy) -> RecursiveBody:
     """Lower the body of an algorithm. Raises UntracedError."""
     program = Lowering(module, policy)
-    scope, views = program.given(algorithm)
-    nodes = program.body_of(algorithm, scope, views)
+    scope, views = program.bind_parameters(algorithm)
+    nodes = program.lower_body(algorithm, scope, views)
     return RecursiveBody(algorithm, scope, nodes, tuple(view.array for view in views.values()), tuple(program.made))
 
 
@@ -125,8 +125,10 @@ class OneLevelLowering(LoweringPolicy):
             indicator = condition_indicator(branch.condition, current.scope)
             branch_context, next_context = current, current
             if indicator is None or not context.algorithm_top:
-                branch_context = current.under(equivalent_constraints(branch.condition, current.scope))
-                next_context = current.under(equivalent_constraints(negate_condition(branch.condition), current.scope))
+                branch_context = current.with_conditions(equivalent_constraints(branch.condition, current.scope))
+                next_context = current.with_conditions(
+                    equivalent_constraints(negate_condition(branch.condition), current.scope)
+                )
             if indicator is not None:
                 # A branch is lowered under its condition, and the branches after it under the negation.
                 branch_context = replace(branch_context, scope=assume_facts(branch_context.scope, branch.condition))
@@ -152,8 +154,8 @@ class MustLowering(LoweringPolicy):
     assigned to an integer is a fresh symbol; a loop keeps those of integers that it does not assign.
     """
 
-    def reading(self, context: LoweringContext) -> Scope:
-        return replace(context.knowing, reads_offsets=True)
+    def scope_for_view_bounds(self, context: LoweringContext) -> Scope:
+        return replace(context.known_scope, reads_offsets=True)
 
     def statement(
         self, program: Lowering, statement: s.Stmt, context: LoweringContext
@@ -163,7 +165,7 @@ class MustLowering(LoweringPolicy):
 
     def _context_after(self, program: Lowering, statement: s.Stmt, context: LoweringContext) -> LoweringContext:
         try:
-            after = program.after(statement, context)
+            after = program.find_context_after(statement, context)
         except UntracedError:
             return _bind_unknown_view(program, statement, context.after(statement))
         if not context.algorithm_top:
@@ -218,7 +220,7 @@ class MustLowering(LoweringPolicy):
         sizes, signature = {}, program.module.signatures[target]
         for name in (*signature.size_names, *signature.indices):
             bound = program.module.bindings[call][name]
-            size = None if bound is None else static_value_or_none(bound, context.knowing)
+            size = None if bound is None else static_value_or_none(bound, context.known_scope)
             sizes[name] = _make_fresh_symbol(program, name) if size is None else size
         yield RecursiveCall(target, sizes, views, call.span)
 
@@ -236,12 +238,12 @@ def _find_unknown_integers(statement: s.Stmt, context: LoweringContext, after: L
         names.add(statement.named[0])
     if statement.integer and s.list_evaluated(statement):
         names.add(statement.integer)
-    return names - after.knowing.values.keys()
+    return names - after.known_scope.values.keys()
 
 
 def _evaluate_assigned_value(program: Lowering, statement: s.Stmt, name: str, context: LoweringContext) -> Poly:
     if isinstance(statement, s.Assign) and statement.op in ("=", "+="):
-        value = static_value_or_none(statement.value, context.knowing)
+        value = static_value_or_none(statement.value, context.known_scope)
         if value is not None:
             return value + context.integers[name] if statement.op == "+=" else value
     return _make_fresh_symbol(program, name)

@@ -149,12 +149,16 @@ def _apply_operation(op: str, x: Poly, y: Poly, expr: s.Expr, scope: Scope) -> P
             return x * y
         case "/":
             exact = a.exact_quotient(x, y)
-            whole, rest = scope.facts.divided(x, y) if isinstance(a.find_single_atom(exact), a.Quotient) else (ZERO, x)
+            whole, rest = (
+                scope.facts.split_known_multiples(x, y)
+                if isinstance(a.find_single_atom(exact), a.Quotient)
+                else (ZERO, x)
+            )
             return exact if rest else whole
         case "//" | "%":
             if not scope.facts.positive(y):
                 raise NotStaticError("a division by an expression not known to be positive", expr)
-            whole, rest = scope.facts.divided(x, y)
+            whole, rest = scope.facts.split_known_multiples(x, y)
             return whole + a.floor_div(rest, y) if op == "//" else a.modulo(rest, y)
         case "^":
             return _evaluate_power(x, y, expr, scope.facts)

@@ -150,7 +150,7 @@ class Module:
     def is_view(self, expr: Expr) -> bool:
         return isinstance(self.types.get(expr), ViewType)
 
-    def filled(self, statement: Stmt) -> tuple[Expr, ...] | None:
+    def find_filled_extents(self, statement: Stmt) -> tuple[Expr, ...] | None:
         """Return the extents of the array, or view, that a statement fills or copies to as a whole; None otherwise."""
         if isinstance(statement, Local):
             return statement.type.shape if isinstance(statement.type, ArrayType) and statement.value else None

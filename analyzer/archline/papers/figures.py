@@ -48,9 +48,9 @@ def figure(paper: str, number: str) -> pictures.Picture:
     for place, table in enumerate(read.figures):
         for figure_table in expand_each(table):
             row = read_row(read, figure_table, ("figure", str(place)), keys)
-            if number in row.listed("number"):
+            if number in row.texts("number"):
                 return pictures.Picture(_draw_figure(row))
-            numbers += row.listed("number")
+            numbers += row.texts("number")
     hint = f"its figures are {', '.join(numbers)}" if numbers else "it has none"
     raise error(rules.NO_ROW, f"paper `{read.name}` has no figure `{number}`", hint=hint)
 
@@ -71,7 +71,7 @@ def _draw_figure(row: PrintedRow) -> PictureView:
 
 def _draw_lines(row: PrintedRow) -> Redrawn:
     """Draw forms over a name; in the plane of two names also regions, from their minimum to their maximum."""
-    over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.listed("log")
+    over, plane, (axis, *panels), log = *_read_names(row), _read_axes(row), row.texts("log")
     x = _space_points(row, "between", PLANE_POINTS if plane else LINE_POINTS, "x" in log)
     y = _space_points(row, "inside", PLANE_POINTS, "y" in log) if plane else None
     series = []
@@ -83,7 +83,7 @@ def _draw_lines(row: PrintedRow) -> Redrawn:
         if y is None:
             raise row.make_error(rules.ROW_FORM, "`regions` need two names in `over`", "over")
         inside = np.ones((PLANE_POINTS, len(x)), dtype=bool)
-        for text in (entry.text("holds"), *row.listed("within")):
+        for text in (entry.text("holds"), *row.texts("within")):
             inside &= _evaluate_relation(row, text, {over: x, plane: y[:, None]})
         low, high = (np.where(inside, y[:, None], value) for value in (np.inf, -np.inf))
         low, high = (np.where(inside.any(axis=0), ends, np.nan) for ends in (low.min(axis=0), high.max(axis=0)))
@@ -99,7 +99,7 @@ def _draw_lines(row: PrintedRow) -> Redrawn:
 
 def _read_names(row: PrintedRow) -> tuple[str, str]:
     """Return the name over which lines are drawn, and that of the other axis of a plane, or an empty text."""
-    match row.listed("over"):
+    match row.texts("over"):
         case [over]:
             return over, ""
         case [over, plane]:
@@ -110,7 +110,7 @@ def _read_names(row: PrintedRow) -> tuple[str, str]:
 
 def _read_axes(row: PrintedRow) -> list[str]:
     """Return the title of the common axis and those of the panels. Raises ArchlineError (AL612)."""
-    titles = row.listed("axes")
+    titles = row.texts("axes")
     if len(titles) < 2:
         raise row.make_error(rules.ROW_FORM, "`axes` takes the title of the x axis and one for each panel", "axes")
     return titles
@@ -171,7 +171,7 @@ def _draw_ratios(row: PrintedRow) -> Redrawn:
 
 def _read_marks(row: PrintedRow) -> Iterator[Mark]:
     """Yield the marks of the paper; in their forms `printed` is the number that the `row` of the mark prints."""
-    last = max(0, len(row.listed("axes")) - 2)
+    last = max(0, len(row.texts("axes")) - 2)
     for entry in row.read_entries("marks"):
         printed = {"printed": _find_row(row, entry.text("row")).amount.value} if entry.has("row") else {}
         numbers = {**_collect_numbers(row), **printed}
@@ -208,9 +208,9 @@ def _build_form(row: PrintedRow, text: str, given: Mapping[str, str]) -> s.Expr:
         else source.expr
         for name, source in rows.items()
     }
-    substitutions = {name: row.parsed(given_text, "lines") for name, given_text in given.items()}
+    substitutions = {name: row.parse_form(given_text, "lines") for name, given_text in given.items()}
     return map_sides(
-        row.parsed(text, "lines"),
+        row.parse_form(text, "lines"),
         lambda side: substitute_names(forms.substitute_definitions(side, printed), substitutions),
     )
 
@@ -241,7 +241,7 @@ def _evaluate_relation(row: PrintedRow, text: str, over: Mapping[str, Array]) ->
 
 
 def _space_points(row: PrintedRow, key: str, count: int, log: bool) -> Array:
-    low, high = map(float, row.ends(key))
+    low, high = map(float, row.range_ends(key))
     if log and low <= 0:
         raise row.make_error(rules.ROW_FORM, f"`{key}` begins at {low:g}, but its axis is logarithmic", key)
     return np.geomspace(low, high, count) if log else np.linspace(low, high, count)

@@ -34,7 +34,7 @@ class SeparatingPoint:
     apart: Fraction = Fraction(0)
     relations: tuple[tuple[str, s.Binary], ...] = ()
 
-    def holds(self) -> bool:
+    def is_confirmed(self) -> bool:
         """Whether the forms differ when the language evaluates them; sides of one inequality may also be equal."""
         (printed_low, printed_high), (derived_low, derived_high) = (
             self._evaluate_ends(form) for form in (self.printed, self.derived)

@@ -68,9 +68,9 @@ def check_limit(row: PrintedRow) -> RowVerdict:
 
     if row.has("names"):
         origin = substitute_names(_derive_input(row, "names"), row.formulas("with"))
-        names = sorted(_find_names(forms.parse_form(forms.format_expanded(origin))) - {*row.listed("without")})
+        names = sorted(_find_names(forms.parse_form(forms.format_expanded(origin))) - {*row.texts("without")})
         finding = compare_forms(
-            row, row.parsed("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",)
+            row, row.parse_form("*".join(names), "names"), (f"{row.text('names')} has {', '.join(names)}",)
         )
         if finding.witness is None:
             return finding
@@ -211,7 +211,7 @@ def _derive_input(row: PrintedRow, key: str) -> s.Expr:
     if source is None:
         return row.formula(key)
     finding = derive_verdict(source)
-    return row.parsed(finding.derived, key) if finding.derived else source.expr
+    return row.parse_form(finding.derived, key) if finding.derived else source.expr
 
 
 def _find_names(expr: s.Expr) -> frozenset[str]:

@@ -94,7 +94,7 @@ def describe_place(finding: RowVerdict) -> str:
 def format_entry(finding: RowVerdict) -> Iterator[str]:
     """Explain a form that does not hold word for word: both forms, the reason, the reading, and a witness."""
     row = finding.row
-    facts = ", ".join(map(format_code, row.listed("where")))
+    facts = ", ".join(map(format_code, row.texts("where")))
     sentence = row.kind in ("claim", "run")
     yield from (f"{describe_place(finding)}" + (f": {format_code(row.quote)}" if row.quote else ""), "")
     label = "taken as" if sentence else "printed"
@@ -121,7 +121,7 @@ def _describe_reading(finding: RowVerdict) -> str:
 def _format_definitions(finding: RowVerdict) -> str:
     """Format the definitions of the names in a form that the paper gives to its parts."""
     row = finding.row
-    used = set(re.findall(r"\w+", " ".join((row.printed, *row.listed("where")))))
+    used = set(re.findall(r"\w+", " ".join((row.printed, *row.texts("where")))))
     definitions = [
         format_code(f"{name} = {definition}") for name, definition in row.table("define").items() if name in used
     ]

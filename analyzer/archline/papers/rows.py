@@ -164,7 +164,7 @@ class PrintedRow:
     def relation(self) -> s.Expr:
         """The printed form or relation, without its quantifier."""
         match = _QUANTIFIED.fullmatch(self.printed)
-        return self.parsed(match[2] if match else self.printed, "printed")
+        return self.parse_form(match[2] if match else self.printed, "printed")
 
     @property
     def quantifier(self) -> str:
@@ -197,7 +197,7 @@ class PrintedRow:
         """Return an input that is a table, empty if it is missing. Raises ArchlineError (AL612)."""
         return self._read_input(key, dict, {})
 
-    def listed(self, key: str) -> list[str]:
+    def texts(self, key: str) -> list[str]:
         """Return an input that is a list of texts, or one text. Raises ArchlineError (AL612)."""
         texts = [self.text(key)] if isinstance(self.inputs.get(key), str) else self._read_input(key, list, [])
         if not all(isinstance(text, str) for text in texts):
@@ -220,13 +220,13 @@ class PrintedRow:
 
     def formula(self, key: str) -> s.Expr:
         """Return an input that is a form or a relation, with the row's definitions substituted."""
-        return self.parsed(self.text(key), key)
+        return self.parse_form(self.text(key), key)
 
     def formulas(self, key: str) -> dict[str, s.Expr]:
         """Return an input that is a table of forms."""
-        return {name: self.parsed(text, key) for name, text in self.table(key).items()}
+        return {name: self.parse_form(text, key) for name, text in self.table(key).items()}
 
-    def parsed(self, text: str, key: str) -> s.Expr:
+    def parse_form(self, text: str, key: str) -> s.Expr:
         """Parse a form or a relation, with the row's definitions substituted. Raises ArchlineError (AL613)."""
         if not isinstance(text, str):
             raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a text", key)
@@ -251,9 +251,9 @@ class PrintedRow:
             raise self.make_error(rules.ROW_FORMULA, f"`{text}` is not a number with a unit", key, 'write "25.60 GB/s"')
         return amount
 
-    def ends(self, key: str) -> tuple[Fraction, Fraction]:
+    def range_ends(self, key: str) -> tuple[Fraction, Fraction]:
         """Return the two numbers of a range. Raises ArchlineError (AL612)."""
-        match [self.read_amount(number, key).value for number in self.listed(key)]:
+        match [self.read_amount(number, key).value for number in self.texts(key)]:
             case [low, high] if low < high:
                 return low, high
             case _:
@@ -273,11 +273,11 @@ class PrintedRow:
     def machines(self) -> list[Machine]:
         """Return the machines that the row names, or those of a folder, `scaling/*`. Raises ArchlineError (AL45x)."""
         result: list[Machine] = []
-        for text in self.listed("machines"):
+        for text in self.texts("machines"):
             folder = text.removesuffix("/*")
             names = [name for name in machine_names() if name.startswith(f"{folder}/")] if folder != text else [text]
             result += [self.machine(name, "machines") for name in names]
-        excluded = self.listed("without")
+        excluded = self.texts("without")
         return [candidate for candidate in result if candidate.name not in excluded]
 
     def machine(self, name: str, key: str) -> Machine:
@@ -387,7 +387,7 @@ def read_row(paper: Paper, table: Mapping[str, Any], path: tuple[str, ...], keys
     head = PrintedRow(paper, "", "", "", table, path)
     place, kind = head.text("place"), head.text("kind")
     printed, subject, quote = (head.text(key, "") for key in ("printed", "subject", "quote"))
-    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(head.listed("assumes")))
+    row = PrintedRow(paper, place, kind, printed, table, path, subject, quote, tuple(head.texts("assumes")))
     _check_inputs(row, keys)
     if row.has("reading"):
         if not isinstance(row.table("reading").get("says"), str):

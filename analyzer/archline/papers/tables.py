@@ -172,7 +172,7 @@ def _find_dimension(row: PrintedRow, rule: s.Expr, known: Mapping[str, Dimension
 
 def _scale_units(row: PrintedRow, found: Dimension) -> s.Expr:
     """Return the factor by which a number of a dimension grows if each base unit shrinks by a different prime."""
-    return row.parsed("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
+    return row.parse_form("*".join(f"{BASE_SCALES[base]}^({power})" for base, power in found.powers) or "1", "printed")
 
 
 def check_crossing(row: PrintedRow) -> RowVerdict:
@@ -186,7 +186,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
         difference = forms.evaluate_at(s.Binary("-", left, right, span=left.span), {**numbers, over: at})
         return None if difference is None else difference.middle
 
-    (low, high), equation = row.ends("between"), f"{format_expression(left)} == {format_expression(right)}"
+    (low, high), equation = row.range_ends("between"), f"{format_expression(left)} == {format_expression(right)}"
     sampled = [
         (at, gap_at(at))
         for at in (low + (high - low) * step / CROSSING_SAMPLES for step in range(CROSSING_SAMPLES + 1))
@@ -213,7 +213,7 @@ def check_crossing(row: PrintedRow) -> RowVerdict:
             row, UNDECIDED, "", f"at {over} = {format_short(low)} a curve jumps or has a pole", (equation,)
         )
     derived, steps = printed.format_like(low), (equation, f"they meet at {over} = {format_short(low)}")
-    needed = row.read_amount(row.listed("between")[0], "between").dimension
+    needed = row.read_amount(row.texts("between")[0], "between").dimension
     if printed.dimension != needed:
         return _make_unit_verdict(row, low, needed, over, steps)
     if printed.shows(low):

@@ -53,7 +53,7 @@ def check_claim(row: PrintedRow) -> RowVerdict:
     """Decide a relation for every, some or no case, of a table or a machine; or for all values of its symbols."""
     if row.has("machines") or row.inputs.get("cases"):
         return _decide_over_cases(row, _find_cases(row))
-    facts = [row.parsed(fact, "where") for fact in row.listed("where")]
+    facts = [row.parse_form(fact, "where") for fact in row.texts("where")]
     return _decide_over_symbols(row, [fact for fact in facts if isinstance(fact, s.Binary)])
 
 
@@ -242,7 +242,7 @@ def check_growth(row: PrintedRow) -> RowVerdict:
     try:
         items = archline.loads(text, "papers").module.program.items
         (stated,) = [item for item in items if isinstance(item, s.Claim)]
-        decided = ClaimOfCosts(stated, _load_algorithms(row.text("use")), ()).decided()
+        decided = ClaimOfCosts(stated, _load_algorithms(row.text("use")), ()).decide()
     except ArchlineError as problem:
         first = problem.diagnostics[0]
         raise row.make_error(rules.ROW_FORMULA, first.message, "cost", first.hint) from None
@@ -317,7 +317,7 @@ def _find_separating_point(printed: s.Expr, order: str, where: str, relation: st
             continue
         at = {name: Fraction(value) for name, value in values.items() if not isinstance(value, Interval)}
         witness = SeparatingPoint(printed, forms.parse_form(order), at)
-        if witness.holds() and (last is None or max(at.values()) <= MAX_SHOWN_SIZE):
+        if witness.is_confirmed() and (last is None or max(at.values()) <= MAX_SHOWN_SIZE):
             last = witness
     return last
 

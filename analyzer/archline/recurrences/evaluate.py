@@ -27,7 +27,7 @@ class PendingCall(NamedTuple):
     linear: Sequence[tuple[Number, NumericCall]]
     nested: tuple[NumericCall, ...]
 
-    def missing(self, known: Mapping[NumericCall, Number]) -> list[NumericCall]:
+    def find_missing_calls(self, known: Mapping[NumericCall, Number]) -> list[NumericCall]:
         """Return the calls whose values are needed and not in `known`."""
         return [place for place in (*[place for _, place in self.linear], *self.nested) if place not in known]
 
@@ -70,35 +70,37 @@ class FunctionCases:
         self._decisions: dict[object, int] = {}
         self._cases = [self._compile_case(equation) for equation in function.equations]
         self._least = [function.least.get(name, -inf) for name in function.parameters]
-        self._blank = self._compiler.environment(())[len(self._least) :]
+        self._blank = self._compiler.make_environment(())[len(self._least) :]
 
     def _compile_case(self, equation: Equation) -> _CompiledCase:
         rest, factors = split_by_call(equation.value)
-        linear = tuple((self._compiler.of(factor), self._compile_call(call)) for call, factor in factors.items())
+        linear = tuple(
+            (self._compiler.compile_expression(factor), self._compile_call(call)) for call, factor in factors.items()
+        )
         nested = tuple(map(self._compile_call, find_calls(rest)))
         return _CompiledCase(
-            equation, tuple(self._compile_decisions(equation)), self._compiler.of(rest), linear, nested
+            equation, tuple(self._compile_decisions(equation)), self._compiler.compile_expression(rest), linear, nested
         )
 
     def _compile_decisions(self, equation: Equation) -> Iterable[tuple[int, DecisionTest, bool]]:
         for decision in equation.decisions:
             number = self._decisions.setdefault((decision.branch, decision.indicator), len(self._decisions))
-            yield number, self._compiler.holds(decision.indicator), decision.taken
+            yield number, self._compiler.compile_indicator(decision.indicator), decision.taken
 
     def _compile_call(self, call: AppliedFunction) -> _CompiledCall:
-        return call.function, tuple(map(self._compiler.of, call.arguments))
+        return call.function, tuple(map(self._compiler.compile_expression, call.arguments))
 
     def at(self, arguments: tuple[Number, ...]) -> tuple[Equation, dict[str, int | Fraction]]:
         """Return the equation that applies and the values of sizes, quotients, exponents. Raises EvaluationError."""
         point = evaluate_symbols(self.function, arguments)
-        return self._find_case(self._compiler.environment(tuple(point.values()))).equation, point
+        return self._find_case(self._compiler.make_environment(tuple(point.values()))).equation, point
 
-    def frame(self, arguments: tuple[Number, ...], valid: Callable[[NumericCall], bool]) -> PendingCall:
+    def reduce_to_calls(self, arguments: tuple[Number, ...], valid: Callable[[NumericCall], bool]) -> PendingCall:
         """Return the value in terms of calls; calls inside a max must be `valid`. Raises EvaluationError."""
         if self._are_allowed_sizes(arguments):
             environment = [*arguments, *self._blank]
         else:
-            environment = self._compiler.environment(tuple(evaluate_symbols(self.function, arguments).values()))
+            environment = self._compiler.make_environment(tuple(evaluate_symbols(self.function, arguments).values()))
         case = self._find_case(environment)
         # A call whose factor is 0 is under a guard that fails: its arguments may be invalid sizes.
         linear = tuple(
@@ -166,7 +168,7 @@ class ValueTable:
         self._cases: dict[str, FunctionCases] = {}
         self._known: dict[NumericCall, Number] = {}
 
-    def learn(self, functions: Mapping[str, SizeFunction]) -> None:
+    def add_functions(self, functions: Mapping[str, SizeFunction]) -> None:
         """Add functions, or replace those of the same names."""
         self._functions |= functions
 
@@ -189,10 +191,10 @@ class ValueTable:
                 steps += 1
                 if steps > most:
                     raise EvaluationError("the recurrence takes too many steps at these sizes")
-                frame = self._find_cases(place[0]).frame(
+                frame = self._find_cases(place[0]).reduce_to_calls(
                     place[1], lambda called: self._find_cases(called[0]).is_valid(called[1])
                 )
-                missing = frame.missing(values)
+                missing = frame.find_missing_calls(values)
                 if missing:
                     open_.add(place)
                     pending.append((place, frame))
@@ -226,7 +228,7 @@ class _CompiledExpressions(dict[Poly, Compute]):
         self.compiler = compiler
 
     def __missing__(self, value: Poly) -> Compute:
-        self[value] = compiled = self.compiler.of(value)
+        self[value] = compiled = self.compiler.compile_expression(value)
         return compiled
 
 
@@ -237,9 +239,9 @@ class _PointValues:
         self.compiled, self._environment = compiled, environment
         self._numbers: dict[Compute, Number] = {}
 
-    def numbers(self, computes: Sequence[Compute]) -> list[Number]:
+    def evaluate_all(self, computes: Sequence[Compute]) -> list[Number]:
         values = self._numbers
-        self.compiled.compiler.extend(self._environment)
+        self.compiled.compiler.extend_environment(self._environment)
         for compute in computes:
             if compute not in values:
                 values[compute] = compute(self._environment)
@@ -254,18 +256,18 @@ class PointTable:
         self._places: dict[tuple[tuple[str, int | Fraction], ...], _PointValues] = {}
         self._seen: dict[int, tuple[Point, _PointValues]] = {}
 
-    def number(self, value: Poly, point: Point) -> Number:
+    def evaluate(self, value: Poly, point: Point) -> Number:
         """Return the value of an expression at a point, a Python integer if it is an integer."""
         place = self._find_point_values(point)
-        return place.numbers([place.compiled[value]])[0]
+        return place.evaluate_all([place.compiled[value]])[0]
 
-    def table(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
+    def evaluate_at_points(self, values: Iterable[Poly], points: Sequence[Point]) -> list[list[Number]]:
         """Return the values of expressions at points: a row for each point."""
         values, places = list(values), list(map(self._find_point_values, points))
         # Most points have the same symbols, and so the same compiled expressions.
         compiled_by_id = {id(place.compiled): place.compiled for place in places}
         computes = {name: list(map(compiled.__getitem__, values)) for name, compiled in compiled_by_id.items()}
-        return [place.numbers(computes[id(place.compiled)]) for place in places]
+        return [place.evaluate_all(computes[id(place.compiled)]) for place in places]
 
     def _find_point_values(self, point: Point) -> _PointValues:
         # The same few points are requested often; as they are cached, no other point can have the address of one.
@@ -283,5 +285,7 @@ class PointTable:
             if names not in self._compilers:
                 self._compilers[names] = _CompiledExpressions(Compiler(names))
             compiled = self._compilers[names]
-            self._places[point] = _PointValues(compiled, compiled.compiler.environment([number for _, number in point]))
+            self._places[point] = _PointValues(
+                compiled, compiled.compiler.make_environment([number for _, number in point])
+            )
         return self._places[point]

@@ -297,7 +297,7 @@ def _make_view(
 ) -> CommunicationView:
     values = {} if at is None else bounds.at(at, memory)
     shown = tuple(BoundView.of(bound, near(bound), values.get(bound.kind)) for bound in bounds.bounds)
-    placed = {} if at is None else bounds.placed(at)
+    placed = {} if at is None else bounds.add_processors(at)
     return CommunicationView(
         bounds.solved.name,
         str(bounds.solved.problem["any"]),
@@ -327,7 +327,7 @@ def _define_letters(bounds: CommunicationBounds) -> list[str]:
         sizes = ", ".join(format_expression(size) for size in solved.sizes.values())
         definitions.append(f"a >= b >= c are {sizes} in order")
     if solved.most is not None and "Q" in texts:
-        count = format_expression(solved.count)
+        count = format_expression(solved.operation_count)
         definitions.append(f"Q = {count}/({format_expression(solved.most)})")
     return definitions
 

@@ -117,7 +117,7 @@ class CostRow(Cost):
         return tuple(format_growths(replace(growth, where=()) for growth in growths) or "" for growths in cases)
 
     @property
-    def open(self) -> str | None:
+    def no_theta_reason(self) -> str | None:
         """The reason that an exact cost has no Theta; None if it has one in each of its cases, or is 0."""
         shown = self.derived is not None and self.exact and self.lower
         return NO_THETA if shown and "Theta" not in (self.growth or "") else None
@@ -201,7 +201,7 @@ class CostView:
     """Returns the view for grids with several processors along every axis; None unless its forms are shorter."""
     case_when: str = ""
 
-    def only(self, metrics: Sequence[str] | None) -> CostView:
+    def select_metrics(self, metrics: Sequence[str] | None) -> CostView:
         """Restrict the view to some metrics; None stands for all."""
         if metrics is None:
             return self
@@ -220,9 +220,11 @@ class CostView:
         At a point both are left out.
         """
         rows = [row for row in self.rows if row.metric in (metrics or (row.metric,)) and row.metric not in without]
-        return [(row, "", None) if self.at is not None else (row, row.growth or "", row.open) for row in rows]
+        return [
+            (row, "", None) if self.at is not None else (row, row.growth or "", row.no_theta_reason) for row in rows
+        ]
 
-    def large(self, region: TouchedRegion) -> list[str]:
+    def list_minimum_extents(self, region: TouchedRegion) -> list[str]:
         """List the minimum extents at which calls touch a region in full."""
         return [f"{self.text(extent)} >= {least}" for extent, least in region.large]
 

@@ -70,7 +70,7 @@ def _list_step_lines(
     indent = " " * (4 * depth)
     yield f"{step.span.line:>5} | {indent}{source}"
     # The line of a step of operators alone shows its cost; the cost still gives their number.
-    amount = map_bounds(step.tally.whole(metric), lambda value: _substitute_counters(value, counters))
+    amount = map_bounds(step.tally.total_amount(metric), lambda value: _substitute_counters(value, counters))
     cost = (
         _format_bounds(view, None, None, amount.reason)
         if isinstance(amount, UnknownAmount)
@@ -232,7 +232,7 @@ def _describe_touched_region(view: CostView, region: TouchedRegion) -> str:
     ends = ", ".join(f"{view.text(low)}..{view.text(high + 1)}" for low, high in region.box)
     side = {"lower": " on its diagonal and below it", "upper": " on its diagonal and above it"}
     part = side.get(region.half, "")
-    large = view.large(region)
+    large = view.list_minimum_extents(region)
     where = f" where {' and '.join(large)}" if large else ""
     return f"each call touches all of {region.array}[{ends}]{part}{where}"
 

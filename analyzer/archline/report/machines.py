@@ -41,7 +41,7 @@ def list_machines(machines: Sequence[Machine], models: Sequence[Model], width: i
 
 def find_feasible_models(machine: Machine, models: Sequence[Model]) -> list[str]:
     """Return the models for which the machine has all quantities, given or converted."""
-    return [model.name for model in models if not apply_model(model, machine).missing]
+    return [model.name for model in models if not apply_model(model, machine).missing_quantities]
 
 
 def render_machine_page(machine: Machine, models: Sequence[Model], width: int) -> str:
@@ -122,10 +122,13 @@ def _format_error(quantity: Quantity, written: str) -> str:
 def _make_model_row(machine: Machine, model: Model) -> list[str]:
     """Return the quantities that the machine lacks for the model, and the answers that it has without them."""
     on = apply_model(model, machine)
-    lacking = {"time": on.lacking("time"), "energy": on.lacking(*model.energy)}
+    lacking = {"time": on.find_missing("time"), "energy": on.find_missing(*model.energy)}
     answers = [name for name, missing in lacking.items() if not missing]
-    if on.missing or len(answers) == len(lacking):
-        return [model.name, f"lacks {', '.join(on.missing)}" if on.missing else "has all required quantities"]
+    if on.missing_quantities or len(answers) == len(lacking):
+        return [
+            model.name,
+            f"lacks {', '.join(on.missing_quantities)}" if on.missing_quantities else "has all required quantities",
+        ]
     rest = (f"{name} lacks {', '.join(missing)}" for name, missing in lacking.items() if missing)
     return [model.name, "; ".join([*answers, *rest])]
 

@@ -153,9 +153,9 @@ def take(ctx: Context, scope: Scope, callee: Callee, times: int = 1) -> bool:
 
 def call(ctx: Context, scope: Scope) -> Lines:
     """A call as a statement, or of an algorithm with a result, at times on a part that depends on an index."""
-    if not ctx.list_callees:
+    if not ctx.callees:
         return []
-    callee = ctx.choose.pick(ctx.list_callees)
+    callee = ctx.choose.pick(ctx.callees)
     bound = bind(ctx, scope, callee)
     if bound is None or not take(ctx, scope, callee):
         return []
@@ -172,7 +172,7 @@ def call(ctx: Context, scope: Scope) -> Lines:
         place = element(ctx, scope, ctx.choose.pick(targets))
         if place is not None:
             return [f"{place} = {text}"]
-    name = scope.make_loop_name(("res",))
+    name = scope.fresh(("res",))
     scope.scalars.append(Scalar(name, callee.result, rank, writable=True))
     return [f"local {name}: {callee.result} = {text}"]
 
@@ -205,7 +205,7 @@ def _cut(ctx: Context, scope: Scope, callee: Callee, bound: Bound) -> str:
 
 def spawn(ctx: Context, scope: Scope) -> Lines:
     """Spawned calls and a `sync`: on two halves, on different arrays, or one for each iteration of a loop."""
-    callees = [callee for callee in ctx.list_callees if callee.result is None]
+    callees = [callee for callee in ctx.callees if callee.result is None]
     kinds = [_spawn_two, _spawn_halves, _spawn_loop]
     first = ctx.choose.integer(0, 2)
     for kind in kinds[first:] + kinds[:first] if callees else []:
@@ -224,7 +224,7 @@ def _spawn_two(ctx: Context, scope: Scope, callee: Callee) -> Lines:
     rest = scope.child()
     rest.without(first.written, "none")
     rest.without((root for root in first.read if _writable(scope, root)), "ro")
-    other = ctx.choose.pick([each for each in ctx.list_callees if each.result is None])
+    other = ctx.choose.pick([each for each in ctx.callees if each.result is None])
     second = bind(ctx, rest, other)
     if second is not None and take(ctx, rest, other):
         lines.append(f"{ctx.choose.pick(('spawn ', ''))}{_plain(second.with_cut(_WHOLE))}")
@@ -262,7 +262,7 @@ def _spawn_loop(ctx: Context, scope: Scope, callee: Callee) -> Lines:
     if not extents or scope.depth >= ctx.max_depth:
         return []
     extent = ctx.choose.pick(extents)
-    name = scope.make_loop_name(INDEX_NAMES)
+    name = scope.fresh(INDEX_NAMES)
     inner = scope.child()
     scope.names.discard(name)
     inner.indices.append(Index(name, extent, full=True, parallel=True))
@@ -288,7 +288,7 @@ def while_loop(makers: list[tuple[int, Maker]]) -> Maker:
         ctx.features.update({"while", "int_data"})
         ctx.inexact.add("while")
         extent = ctx.choose.pick([each for each in scope.extents if typical(each) <= 10] or [Extent.constant(3)])
-        name = scope.make_loop_name(("t", "c"))
+        name = scope.fresh(("t", "c"))
         inner = scope.child()
         inner.scalars.append(Scalar(name, "int", 1, writable=False))
         inner.weight = min(scope.weight * 4, MAX_WEIGHT)

@@ -147,8 +147,8 @@ def _callee(
 
 
 def _with_result(ctx: Context, scope: Scope, body: Lines) -> Lines:
-    name = scope.make_loop_name(("total",))
-    i = scope.make_loop_name(("i", "j"))
+    name = scope.fresh(("total",))
+    i = scope.fresh(("i", "j"))
     inner = scope.child()
     inner.indices.append(Index(i, Extent.size("a"), full=True))
     start = f"local {name}: real = {ctx.choose.pick(('0', *LITERALS))}"

@@ -107,7 +107,7 @@ class Scope:
             scalars=list(self.scalars),
         )
 
-    def make_loop_name(self, pool: Iterable[str]) -> str:
+    def fresh(self, pool: Iterable[str]) -> str:
         """A name of the pool that is not in scope, numbered if all are."""
         pool = tuple(pool)
         number = 0

@@ -155,7 +155,7 @@ def _statement(ctx: Context) -> Lines:
     makers: list[tuple[int, Maker]] = [(5, _compute)]
     if ctx.free():
         makers += [(5, _collective), (4, _shift), (8, _exchange), (2, _barrier), (2, _neighbours)]
-        makers += [(4, _call)] * bool(ctx.list_callees)
+        makers += [(4, _call)] * bool(ctx.callees)
         if ctx.square and len(ctx.free()) == 2:
             makers.append((3, _transposed))
     if ctx.depth < 3:
@@ -177,7 +177,7 @@ def _inside(ctx: Context, count: int, taken: str = "", variable: str = "") -> Li
 # Between steps
 def _compute(ctx: Context) -> Lines:
     axis, _ = ctx.choose.pick(ctx.axes)
-    u, n = ctx.make_loop_name("u"), ctx.size
+    u, n = ctx.fresh("u"), ctx.size
     options: list[Lines] = [
         [f"for {u} in 0..{n}:", f"    x[{u}] += y[{u}]*0.5"],
         [f"for {u} in 0..{axis}:", "    s += 1.0"],
@@ -203,7 +203,7 @@ def _extent_of(ctx: Context, axis: str) -> str:
 
 def _loop(ctx: Context) -> Lines:
     ctx.features.add("loop")
-    k = ctx.make_loop_name("k")
+    k = ctx.fresh("k")
     axis, extent = ctx.choose.pick(ctx.axes)
     differs = ctx.choose.chance(35)
     if differs:
@@ -236,7 +236,7 @@ def _if(ctx: Context) -> Lines:
             condition = ctx.choose.pick((f"{variable} > 0", f"{variable}%2 == 0", f"{variable} < {extent} - 1"))
         case "data":
             # No processor ever changes it: all take the same branch.
-            name = ctx.make_loop_name("f")
+            name = ctx.fresh("f")
             before = [f"local {name}: int = {ctx.choose.integer(0, 1)}"]
             ctx.features.add("if data")
             return [*before, f"if {name} == 0:", *_inside(ctx, 1), "else:", *_inside(ctx, 1)]
@@ -315,7 +315,7 @@ def _chosen(ctx: Context, count: int) -> list[int]:
 
 def _buffers(ctx: Context, operation: str, extent: str) -> tuple[str, Lines, str]:
     """The buffer, what declares others, and the clause `into`."""
-    n, more, whole = ctx.size, ctx.make_loop_name("h"), ctx.make_loop_name("h")
+    n, more, whole = ctx.size, ctx.fresh("h"), ctx.fresh("h")
     length = ctx.choose.pick((n, "1", f"{n}//2 + 1"))
     one, all_of = f"local {more}: real[{length}] = 1", f"local {whole}: real[{extent}*({length})] = 0.5"
     match operation:
@@ -324,7 +324,7 @@ def _buffers(ctx: Context, operation: str, extent: str) -> tuple[str, Lines, str
         case "scatter" | "reduce_scatter":
             return whole, [one, all_of], f" into {more}"
         case "alltoall":
-            other = ctx.make_loop_name("h")
+            other = ctx.fresh("h")
             return whole, [all_of, f"local {other}: real[{extent}*({length})] = 0"], f" into {other}"
         case "broadcast":
             return _buffer(ctx), [], ""
@@ -422,7 +422,7 @@ def _neighbours(ctx: Context) -> Lines:
     """A loop over other iterations at each coordinate, with messages between those neighbours that have one alike."""
     ctx.features.add("wandering")
     axis, extent = ctx.choose.pick(ctx.free())
-    k = ctx.make_loop_name("k")
+    k = ctx.fresh("k")
     step, trips = ctx.choose.pick(((1, 3), (2, 3), (3, 2), (1, 5))), 0
     pace = ctx.choose.pick((1, 2, 3))
     down = ctx.choose.chance(30)
@@ -447,7 +447,7 @@ def _neighbours(ctx: Context) -> Lines:
 
 def _call(ctx: Context) -> Lines:
     free = ctx.free()
-    options = [callee for callee in ctx.list_callees if callee.axes <= len(free)]
+    options = [callee for callee in ctx.callees if callee.axes <= len(free)]
     if not options:
         return ["pass"]
     callee = ctx.choose.pick(options)

@@ -90,7 +90,7 @@ class Context:
     depth: int = 0
     names: list[int] = field(default_factory=lambda: [0])
 
-    def make_loop_name(self, stem: str) -> str:
+    def fresh(self, stem: str) -> str:
         self.names[0] += 1
         return f"{stem}{self.names[0]}"
 

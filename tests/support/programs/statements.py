@@ -96,11 +96,11 @@ def local_scalar(ctx: Context, scope: Scope) -> Lines:
     if ctx.wants("int_data") and ctx.choose.chance(50):
         value = ctx.choose.pick(["0", int_value(ctx, scope)])
         ctx.features.add("int_data")
-        name = scope.make_loop_name(("cnt", "acc"))
+        name = scope.fresh(("cnt", "acc"))
         scope.scalars.append(Scalar(name, "int", rank, writable=True))
         return [f"local {name}: int = {value}"]
     value = ctx.choose.pick(["0", real_value(ctx, scope, rank)])
-    name = scope.make_loop_name(("s", "t"))
+    name = scope.fresh(("s", "t"))
     scope.scalars.append(Scalar(name, "real", rank, writable=True))
     return [f"local {name}: real = {value}"]
 
@@ -111,7 +111,7 @@ def local_array(ctx: Context, scope: Scope) -> Lines:
     if not extents or not ctx.spend(scope, 8):
         return []
     ctx.features.add("local_array")
-    name = scope.make_loop_name(("W", "V"))
+    name = scope.fresh(("W", "V"))
     extent = ctx.choose.pick(extents)
     shape = (extent, ctx.choose.pick(extents)) if ctx.choose.chance(25) and ctx.spend(scope, 20) else (extent,)
     text = ", ".join(each.text for each in shape)
@@ -125,7 +125,7 @@ def local_array(ctx: Context, scope: Scope) -> Lines:
         lines = [f"local {name}: real[{text}] = {source.name}"]
     elif len(shape) == 1 and ctx.choose.chance(25):
         # Not set where it is made: the loop below writes every element before any is read.
-        i = scope.make_loop_name(INDEX_NAMES)
+        i = scope.fresh(INDEX_NAMES)
         inner = scope.child()
         inner.indices.append(Index(i, extent, full=True))
         lines = [f"local {name}: real[{text}]", f"for {i} in 0..{extent.text}:"]
@@ -213,7 +213,7 @@ def let(ctx: Context, scope: Scope) -> Lines:
     if part is None:
         return []
     ctx.features.add("let_view")
-    name = scope.make_loop_name(("row", "vec"))
+    name = scope.fresh(("row", "vec"))
     scope.arrays.append(Array(name, "real", (part[1],), array.access, array.root, array.rank))
     return [f"let {name} = {part[0]}"]
 
@@ -224,8 +224,8 @@ def let_size(ctx: Context, scope: Scope) -> Lines:
     if not plain or not ctx.spend(scope, 4) or scope.depth > 2:
         return []
     extent = ctx.choose.pick(plain)
-    name = scope.make_loop_name(("h", "g"))
-    index = scope.make_loop_name(INDEX_NAMES)
+    name = scope.fresh(("h", "g"))
+    index = scope.fresh(INDEX_NAMES)
     inner = scope.child()
     inner.indices.append(Index(index, extent))
     inner.weight *= 3
@@ -330,7 +330,7 @@ def loop(makers: list[tuple[int, Maker]]) -> Maker:
 
 def enter(scope: Scope, bounds: Bounds, *, parallel: bool = False) -> tuple[str, Scope]:
     """The scope of a loop's body, and its variable."""
-    name = scope.make_loop_name(INDEX_NAMES)
+    name = scope.fresh(INDEX_NAMES)
     inner = scope.child()
     inner.indices.append(Index(name, bounds.domain, bounds.full, not bounds.moves, parallel))
     inner.weight = min(scope.weight * max(1, bounds.trips), MAX_WEIGHT)

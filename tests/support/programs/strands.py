@@ -120,7 +120,7 @@ def segments(makers: list[tuple[int, Maker]]) -> Maker:
 def _rows(ctx: Context, scope: Scope, offsets: Offsets, makers: list[tuple[int, Maker]]) -> Lines:
     if scope.depth + 1 >= ctx.max_depth or not ctx.spend(scope, 6):
         return []
-    name = scope.make_loop_name(INDEX_NAMES)
+    name = scope.fresh(INDEX_NAMES)
     inner = scope.child()
     inner.weight = min(scope.weight * 5, MAX_WEIGHT)
     inner.depth += 1
@@ -149,7 +149,7 @@ def _rows(ctx: Context, scope: Scope, offsets: Offsets, makers: list[tuple[int, 
 def _segment(ctx: Context, scope: Scope, offsets: Offsets, row: Index, makers: list[tuple[int, Maker]]) -> Lines:
     if not ctx.spend(scope, 3):
         return []
-    name = scope.make_loop_name(INDEX_NAMES)
+    name = scope.fresh(INDEX_NAMES)
     inner = scope.child()
     inner.indices.append(Index(name, offsets.total, free=False))
     inner.weight = min(scope.weight * 2, MAX_WEIGHT)

@@ -20,7 +20,7 @@ def either(maker: Maker, target: Header, others: Others) -> Lines:
     first, second = on_axis(target, n, split.parts[:2])
     before, nests = maker.work() if choose.chance(50) else ([], [])
     condition = f"x_{n}[0] < 0.5" if header.style == "vectors" else "d < 0.5"
-    body = [*split.admits, *before, f"if {condition}:", *indented(maker.group(target, [first])), "else:"]
+    body = [*split.lets, *before, f"if {condition}:", *indented(maker.group(target, [first])), "else:"]
     body += indented(maker.group(target, [second]) if choose.chance(85) else ["s += 1.0"])
     calls = [Call(target.name, {name: part.length for name, part in parts.items()}) for parts in (first, second)]
     maker.cases.append(Case(lambda sizes: True, tuple(calls), tuple(nests)))

@@ -64,12 +64,12 @@ def divide(name_of_split: str) -> Kind:
             high = low + choose.integer(1, 9)
             lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low))]
             lines += [f"elif {n} <= {high}:", *indented(maker.leaf(lambda sizes: sizes[n] <= high))]
-            return [*lines, "else:", *indented(maker.node(lambda sizes: True, target, chosen, split.admits, others))]
+            return [*lines, "else:", *indented(maker.node(lambda sizes: True, target, chosen, split.lets, others))]
         return _branches(
             choose,
             small,
             lambda: maker.leaf(lambda sizes: sizes[n] <= low),
-            lambda: maker.node(lambda sizes: sizes[n] > low, target, chosen, split.admits, others),
+            lambda: maker.node(lambda sizes: sizes[n] > low, target, chosen, split.lets, others),
         )
 
     return kind
@@ -103,7 +103,7 @@ def _halved(maker: Maker, target: Header, name: str, when: Callable[[Sizes], boo
     while split.above > 1:
         split = splits.halves(maker.choose, name)
     chosen = on_axis(target, name, split.parts if maker.choose.chance(80) else _counted(maker.choose, split, 3))
-    return maker.node(when, target, chosen, split.admits, others)
+    return maker.node(when, target, chosen, split.lets, others)
 
 
 def cascade(maker: Maker, target: Header, others: Others) -> Lines:
@@ -132,7 +132,7 @@ def quadrants(maker: Maker, target: Header, others: Others) -> Lines:
     if choose.chance(40):
         pairs = [choose.pick(pairs) for _ in range(choose.integer(1, 4))]
     chosen = [{**everything(target), n: x, m: y} for x, y in pairs]
-    lets = (*first.admits, *second.admits)
+    lets = (*first.lets, *second.lets)
     text = choose.pick((f"min({n}, {m}) <= {low}", f"{n} <= {low} or {m} <= {low}"))
     opposite = choose.pick((f"min({n}, {m}) > {low}", f"{n} > {low} and {m} > {low}"))
     return _branches(
@@ -153,7 +153,7 @@ def parity(maker: Maker, target: Header, others: Others) -> Lines:
     low = max(2, odd.above, leaf_size(choose, half))
     lines = [f"if {n} <= {low}:", *indented(maker.leaf(lambda sizes: sizes[n] <= low)), f"elif {n} % 2 == 0:"]
     chosen = on_axis(target, n, _counted(choose, half, 2))
-    lines += indented(maker.node(lambda sizes: sizes[n] % 2 == 0, target, chosen, half.admits, others))
+    lines += indented(maker.node(lambda sizes: sizes[n] % 2 == 0, target, chosen, half.lets, others))
     return [*lines, "else:", *indented(maker.node(lambda sizes: True, target, on_axis(target, n, less)))]
 
 
@@ -185,7 +185,7 @@ def root(maker: Maker, target: Header, others: Others) -> Lines:
     n = header.sizes[0]
     split = splits.root(n)
     lines = [f"if {n} <= 2:", *indented(maker.leaf(lambda sizes: sizes[n] <= 2)), "else:"]
-    body = list(split.admits)
+    body = list(split.lets)
     calls = []
     for length, times in (split.parts, split.parts[::-1]):
         if header.style == "sizes":

@@ -148,7 +148,7 @@ class RecursiveProgram:
         found: dict[str, object] = {
             name: source.uniform(0.0, 1.0, tuple(sizes[each] for each in shape)) for name, shape in self.shapes.items()
         }
-        found |= {name: sizes[name] for name in self.find_passed_views}
+        found |= {name: sizes[name] for name in self.passed}
         found |= {"d": float(source.uniform(0.0, 1.0))} if self.draws else {}
         return found
 

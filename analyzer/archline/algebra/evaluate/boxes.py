@@ -71,7 +71,7 @@ class BoundsOverBoxes:
     def __truediv__(self, other: BoundsOverBoxes) -> BoundsOverBoxes:
         return self * other.power(-1.0)
 
-    def at_least(self, least: BoundsOverBoxes) -> BoundsOverBoxes:
+    def take_maximum(self, least: BoundsOverBoxes) -> BoundsOverBoxes:
         """Return the maximum with another expression."""
         values = tuple(np.maximum(left, right) for left, right in zip(self.values, least.values, strict=True))
         larger, smaller = self.low >= least.high, self.high <= least.low
@@ -81,9 +81,9 @@ class BoundsOverBoxes:
         )
         return BoundsOverBoxes((values[0], values[1]), (low, high))
 
-    def at_most(self, most: BoundsOverBoxes) -> BoundsOverBoxes:
+    def take_minimum(self, most: BoundsOverBoxes) -> BoundsOverBoxes:
         """Return the minimum with another expression."""
-        return -(-self).at_least(-most)
+        return -(-self).take_maximum(-most)
 
     def power(self, exponent: float) -> BoundsOverBoxes:
         """Return a power; unbounded where a number that is not positive has an exponent that is not an integer."""
@@ -91,23 +91,23 @@ class BoundsOverBoxes:
             return self
         if exponent > 1 and exponent == int(exponent):
             half = self.power(exponent // 2)
-            size = half.at_least(-half)
+            size = half.take_maximum(-half)
             return size * size if exponent % 2 == 0 else half * half * self
         if exponent < 0 and exponent == int(exponent):
             nonzero = (self.low > 0) | (self.high < 0)
             positive_power = self.power(-exponent)
             inverse = positive_power._apply_monotone(lambda value: 1 / value, lambda value: -1 / value**2)
-            return inverse.known(nonzero)
+            return inverse.restrict_to(nonzero)
         rises = self._apply_monotone(lambda value: value**exponent, lambda value: exponent * value ** (exponent - 1))
-        return rises.known(self.low > 0)
+        return rises.restrict_to(self.low > 0)
 
     def root(self) -> BoundsOverBoxes:
         """Return the square root; unbounded where the number may be negative."""
-        return self._apply_monotone(np.sqrt, lambda value: 0.5 / np.sqrt(value)).known(self.low >= 0)
+        return self._apply_monotone(np.sqrt, lambda value: 0.5 / np.sqrt(value)).restrict_to(self.low >= 0)
 
     def logarithm(self) -> BoundsOverBoxes:
         """Return the binary logarithm; unbounded where the number may not be positive."""
-        return self._apply_monotone(np.log2, lambda value: 1 / (value * np.log(2))).known(self.low > 0)
+        return self._apply_monotone(np.log2, lambda value: 1 / (value * np.log(2))).restrict_to(self.low > 0)
 
     def exponential(self, base: float) -> BoundsOverBoxes:
         """Return base to this power, for a base above 1."""
@@ -121,7 +121,7 @@ class BoundsOverBoxes:
             _round_outward(np.minimum(left, right), np.maximum(left, right)), _multiply_intervals(slopes, self.slopes)
         )
 
-    def known(self, where: NDArray[np.bool_]) -> BoundsOverBoxes:
+    def restrict_to(self, where: NDArray[np.bool_]) -> BoundsOverBoxes:
         """Return the same bounds at some boxes, and none at the rest."""
         ends = (-np.inf, np.inf)
         values, slopes = (
@@ -160,7 +160,7 @@ class Boxes:
         return BoundsOverBoxes(bounds.values, (along, along))
 
     @memoised
-    def of(self, value: Poly) -> BoundsOverBoxes:
+    def bound_expression(self, value: Poly) -> BoundsOverBoxes:
         terms = (self._bound_product(monomial) * self.number(float(factor)) for monomial, factor in value.terms.items())
         return reduce(BoundsOverBoxes.__add__, terms, self.number(0.0))
 
@@ -172,18 +172,18 @@ class Boxes:
 
     @memoised
     def _bound_atom(self, atom: Atom) -> BoundsOverBoxes:
-        parts = [self.of(part) for part in atom.parts]
+        parts = [self.bound_expression(part) for part in atom.parts]
         match atom:
             case Symbol():
                 return self.name(atom.name)
             case a.PositivePart():
-                return parts[0].at_least(self.number(0.0))
+                return parts[0].take_maximum(self.number(0.0))
             case a.Quotient():
                 return parts[0] / parts[1]
             case a.Floor():
                 return self.floor(parts[0] / parts[1], atom.key, _integer_margin(atom) / parts[1].high)
             case a.CeilLog2():
-                inside = parts[0].at_least(self.number(1.0))
+                inside = parts[0].take_maximum(self.number(1.0))
                 return -self.floor(-inside.logarithm(), atom.key, _integer_margin(atom) / inside.high)
             case a.Exponential(base=base):
                 return parts[0].exponential(float(base))
@@ -205,7 +205,7 @@ class Boxes:
                 return self._mark_constant(self.number(low, smaller), atom.key, np.ones(self._length, bool), parts[0])
             case _:
                 # Atoms that depend on the data have no bounds here.
-                return self.number(-np.inf, np.inf).known(np.zeros(self._length, bool))
+                return self.number(-np.inf, np.inf).restrict_to(np.zeros(self._length, bool))
 
     def floor(self, value: BoundsOverBoxes, key: Hashable, apart: Any = 0.0) -> BoundsOverBoxes:
         """Return the floor of a value; `key` identifies it, also for points inside these boxes.
@@ -230,7 +230,7 @@ class Boxes:
         )
         return BoundsOverBoxes((values[0], values[1]), (slopes[0], slopes[1]))
 
-    def ends(self, find: Callable[[Boxes], BoundsOverBoxes]) -> IntervalArrays:
+    def bound_formula(self, find: Callable[[Boxes], BoundsOverBoxes]) -> IntervalArrays:
         """Return lower bounds of a formula over the boxes, improved by its slopes, and upper bounds."""
         with np.errstate(all="ignore"):
             bounds = find(self)

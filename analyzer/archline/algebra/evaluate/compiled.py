@@ -36,7 +36,7 @@ class Compiler:
         self._computed: list[Compute] = [_compile_missing_symbol(name) for name in self._names]
         self._apply = apply
 
-    def environment(self, numbers: Sequence[Number]) -> Environment:
+    def make_environment(self, numbers: Sequence[Number]) -> Environment:
         """Return the environment at a point, for everything compiled so far."""
         return [*map(_to_int_if_whole, numbers), *[None] * (len(self._computed) - len(numbers))]
 
@@ -45,11 +45,11 @@ class Compiler:
         numbers = [_to_int_if_whole(point[name]) if name in point else None for name in self._names]
         return numbers + [None] * (len(self._computed) - len(numbers))
 
-    def extend(self, environment: Environment) -> None:
+    def extend_environment(self, environment: Environment) -> None:
         """Make room for expressions compiled since the environment was made."""
         environment += [None] * (len(self._computed) - len(environment))
 
-    def of(self, value: Poly) -> Compute:
+    def compile_expression(self, value: Poly) -> Compute:
         """Return the function of an environment; it raises EvaluationError if the expression has no value."""
         scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
         terms = self._locate_terms(value.terms, scale, {})
@@ -118,16 +118,16 @@ class Compiler:
 
         return run
 
-    def holds(self, indicator: Poly) -> Callable[[Environment], bool]:
+    def compile_indicator(self, indicator: Poly) -> Callable[[Environment], bool]:
         """Return a function that tests whether an indicator is 1; it raises EvaluationError at points without a value.
 
         max(0, e) - max(0, e - 1) is 1 where an integer e is at least 1.
         """
         matched = match_indicator(indicator)
         if matched is None:
-            value = self.of(indicator)
+            value = self.compile_expression(indicator)
             return lambda environment: value(environment) == 1
-        argument, expected = self.of(matched[0]), matched[1]
+        argument, expected = self.compile_expression(matched[0]), matched[1]
         return lambda environment: (argument(environment) >= 1) is expected
 
     def _compile_sum(self, terms: Sequence[_Term], scale: int) -> Compute:
@@ -182,26 +182,26 @@ class Compiler:
             case Symbol():
                 return _compile_missing_symbol(atom.name)
             case a.AppliedFunction() if (apply := self._apply) is not None:
-                arguments = [self.of(argument) for argument in atom.arguments]
+                arguments = [self.compile_expression(argument) for argument in atom.arguments]
                 return lambda environment: apply(atom.function, tuple(argument(environment) for argument in arguments))
             case a.PositivePart():
-                inside = self.of(atom.argument)
+                inside = self.compile_expression(atom.argument)
                 return lambda environment: value if (value := inside(environment)) > 0 else 0
             case a.Floor() | a.Quotient():
-                top, bottom = map(self.of, atom.parts)
+                top, bottom = map(self.compile_expression, atom.parts)
                 if isinstance(atom, a.Floor) and atom.modulus.is_constant and atom.modulus.constant_term.q == 1:
                     return _compile_floor(top, int(atom.modulus.constant_term.p))
                 return _compile_quotient(top, bottom, whole=isinstance(atom, a.Floor))
             case a.CommonDivisor():
-                left, right = map(self.of, atom.parts)
+                left, right = map(self.compile_expression, atom.parts)
                 return lambda environment: gcd(int(left(environment)), int(right(environment)))
             case a.CeilLog2():
-                inside = self.of(atom.argument)
+                inside = self.compile_expression(atom.argument)
                 return lambda environment: max(0, ceil(inside(environment)) - 1).bit_length()
             case a.Exponential():
-                return _compile_exponential(atom.base, self.of(atom.exponent))
+                return _compile_exponential(atom.base, self.compile_expression(atom.exponent))
             case a.RealFunction():
-                return _compile_function(atom.function, self.of(atom.argument))
+                return _compile_function(atom.function, self.compile_expression(atom.argument))
             case _:
                 return _compile_data_atom(atom)
 

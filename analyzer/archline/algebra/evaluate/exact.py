@@ -37,10 +37,10 @@ class PointValues:
         twin._known = dict(self._known)
         return twin
 
-    def learn(self, name: str, number: Number) -> None:
+    def set_symbol(self, name: str, number: Number) -> None:
         self._symbols[name] = number
 
-    def number(self, value: Poly) -> fmpq:
+    def evaluate_expression(self, value: Poly) -> fmpq:
         """Return the exact value. Raises EvaluationError."""
         result = RATIONAL_ZERO
         for monomial, coefficient in value.terms.items():
@@ -91,7 +91,7 @@ class PointValues:
                     terms = (self._real_product(term).scaled(factor * power) for term, factor in exponent.terms.items())
                     exponents[base] = sum(terms, exponents.get(base, Constant.of(0)))
                 case a.RealFunction(function="log2", argument=argument):
-                    product *= Constant(self.number(argument)).log2().power(Constant.of(power))
+                    product *= Constant(self.evaluate_expression(argument)).log2().power(Constant.of(power))
                 case _:
                     product *= Constant(_raise_within_limit(self._evaluate_atom(atom), power))
         for base, total in exponents.items():
@@ -107,33 +107,33 @@ class PointValues:
                     raise EvaluationError(f"`{atom.name}` has no value")
                 return to_rational(self._symbols[atom.name])
             case a.AppliedFunction() if self._apply is not None:
-                return self._apply(atom.function, tuple(map(self.number, atom.arguments)))
+                return self._apply(atom.function, tuple(map(self.evaluate_expression, atom.arguments)))
             case a.PositivePart():
-                return max(fmpq(0), self.number(atom.argument))
+                return max(fmpq(0), self.evaluate_expression(atom.argument))
             case a.Floor() | a.Quotient():
-                top, bottom = map(self.number, atom.parts)
+                top, bottom = map(self.evaluate_expression, atom.parts)
                 if not bottom:
                     raise EvaluationError("a division by 0")
                 return fmpq((top / bottom).floor()) if isinstance(atom, a.Floor) else top / bottom
             case a.CommonDivisor():
-                return fmpq(gcd(*(int(self.number(part).p) for part in atom.parts)))
+                return fmpq(gcd(*(int(self.evaluate_expression(part).p) for part in atom.parts)))
             case a.CeilLog2():
-                number = self.number(atom.argument)
+                number = self.evaluate_expression(atom.argument)
                 return fmpq(max(0, int(number.ceil()) - 1).bit_length())
             case a.Exponential():
-                exponent = self.number(atom.exponent)
+                exponent = self.evaluate_expression(atom.exponent)
                 if exponent.q != 1:
                     raise IrrationalValueError("a power with a fraction as exponent")
                 return _raise_within_limit(fmpq(atom.base), int(exponent.p))
             case a.RealFunction():
-                return evaluate_function(atom.function, self.number(atom.argument))
+                return evaluate_function(atom.function, self.evaluate_expression(atom.argument))
             case _:
                 raise EvaluationError(f"`{atom.key}` depends on the data")
 
 
 def evaluate(value: Poly, point: Point, apply: Apply | None = None) -> Fraction:
     """Return the exact value with every symbol given; `apply` evaluates open functions. Raises EvaluationError."""
-    number = PointValues(point, apply).number(value)
+    number = PointValues(point, apply).evaluate_expression(value)
     return Fraction(int(number.p), int(number.q))
 
 

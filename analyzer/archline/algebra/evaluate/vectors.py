@@ -52,7 +52,7 @@ class TermCache:
     """Caches expressions as sums of products with integer coefficients, divided by a number, for all points."""
 
     @memoised
-    def of(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
+    def list_terms(self, value: Poly) -> tuple[list[tuple[int, Monomial]], int]:
         """Return the terms, and the number that divides them."""
         scale = lcm(*(int(coefficient.q) for coefficient in value.terms.values()))
         return [(int((coefficient * scale).p), monomial) for monomial, coefficient in value.terms.items()], scale
@@ -63,11 +63,11 @@ class TermCache:
         divided: set[str] = set()
         above, below = to_single_quotient(extract_divisors(value, divided))
         divided |= below.names
-        both_plain = self.plain(above) and self.plain(below)
+        both_plain = self.fits_integer_arrays(above) and self.fits_integer_arrays(below)
         return (above if both_plain else None), below, frozenset(divided)
 
     @memoised
-    def plain(self, value: Poly) -> bool:
+    def fits_integer_arrays(self, value: Poly) -> bool:
         return fits_integer_arrays(value)
 
 
@@ -86,8 +86,8 @@ class Vectors:
         """Test whether all symbols of the expression have numbers."""
         return value.names <= self._points.keys()
 
-    def floor(self, value: Poly) -> Column:
-        if self._sums.plain(value):
+    def evaluate_floor(self, value: Poly) -> Column:
+        if self._sums.fits_integer_arrays(value):
             top, bottom = self._as_ratio(value)
             return top if bottom == 1 else measure_column(top.values // bottom, top.missing)
         above, below, divided = self._sums.clear_fractions(value)
@@ -98,12 +98,12 @@ class Vectors:
     def _evaluate_point_by_point(self, value: Poly) -> Column:
         names = [name for name in self._points if name in value.names]
         compiler = Compiler(names)
-        compute = compiler.of(value)
+        compute = compiler.compile_expression(value)
         rows: Iterable[tuple[int, ...]] = zip(*(self._points[name].tolist() for name in names), strict=True)
         floors, missing = np.ones(self._length, object), np.zeros(self._length, bool)
         for place, row in enumerate(rows if names else [()] * self._length):
             try:
-                floors[place] = floor(compute(compiler.environment(row)))
+                floors[place] = floor(compute(compiler.make_environment(row)))
             except EvaluationError:
                 try:
                     # Products of powers and logarithms may be rational where their factors are not.
@@ -114,7 +114,7 @@ class Vectors:
 
     def _as_ratio(self, value: Poly) -> tuple[Column, int]:
         """Return integers, and the number that divides them."""
-        parts, scale = self._sums.of(value)
+        parts, scale = self._sums.list_terms(value)
         terms = [(coefficient, self._multiply_factors(monomial)) for coefficient, monomial in parts]
         if len(terms) == 1 and terms[0][0] == 1:
             return terms[0][1], scale

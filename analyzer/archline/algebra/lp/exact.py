@@ -70,7 +70,7 @@ def maximise(
     point = _join_free_variables(table.point(), len(objective), split)
     if ray is not None:
         return Unbounded(point, _join_free_variables(ray, len(objective), split))
-    return Optimum(table.goal[-1], point, table.multipliers())
+    return Optimum(table.goal[-1], point, table.read_multipliers())
 
 
 def _split_free_variables(row: Sequence[fmpq | int], split: Sequence[int]) -> list[fmpq]:
@@ -130,7 +130,7 @@ class _Tableau:
         self._pivot(worst, len(self.columns) - 1)
         self.find_optimum()
         if self.goal[-1] < 0:
-            return self.multipliers()
+            return self.read_multipliers()
         if helper in self.basis:
             # Its value is 0, so any nonbasic variable of its row may replace it in the basis.
             index = self.basis.index(helper)
@@ -148,7 +148,7 @@ class _Tableau:
                 values[variable] = row[-1]
         return values
 
-    def multipliers(self) -> Vector:
+    def read_multipliers(self) -> Vector:
         """Return the reduced costs of the slacks."""
         costs = dict(zip(self.columns, self.goal, strict=False))
         return tuple(costs.get(self.width + index, ZERO) for index in range(len(self.rows)))

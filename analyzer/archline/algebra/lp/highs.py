@@ -55,7 +55,7 @@ class Matrix:
     numbers: Array
     shape: tuple[int, int]
 
-    def above(self, lower: Matrix) -> Matrix:
+    def append_rows(self, lower: Matrix) -> Matrix:
         """Return this matrix with the rows of another one appended."""
         height, width = self.shape
         return Matrix(
@@ -173,7 +173,7 @@ class LinearProgram:
         """Restore the marked basis, from which nearby optima are found quickly."""
         self._solver.setBasis(self._marked)
 
-    def level(self, values: Array) -> None:
+    def set_right_side(self, values: Array) -> None:
         """Require matrix*x to equal other values."""
         for row, value in enumerate(values):
             self._solver.changeRowBounds(row, value, value)
@@ -192,14 +192,14 @@ class Entries:
     def place(self, monomial: Monomial) -> int:
         return self.places.setdefault(monomial, len(self.places))
 
-    def add(self, column: int, value: Poly) -> None:
+    def add_column(self, column: int, value: Poly) -> None:
         """Add a column. Raises OverflowError for numbers beyond floating point."""
         for monomial, number in value.terms.items():
             self.rows.append(self.place(monomial))
             self.columns.append(column)
             self.numbers.append(as_float(number))
 
-    def matrix(self, width: int) -> Matrix:
+    def build_matrix(self, width: int) -> Matrix:
         """Return the matrix of `width` columns. Raises OverflowError for numbers beyond floating point."""
         numbers = np.array(self.numbers, dtype=float)
         return Matrix(index_array(self.rows), index_array(self.columns), numbers, (len(self.places), width))

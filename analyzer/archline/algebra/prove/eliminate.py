@@ -136,7 +136,7 @@ class EliminationSearch:
 
     def _prove_by_symbol_bounds(self, value: Poly, atom: Symbol) -> bool:
         bounds = self._bounds_of(atom)
-        linear = value.apart(atom)
+        linear = value.split_linear_term(atom)
         if linear is not None:
             number, rest = linear
             ends = bounds.lower if number.p > 0 else bounds.upper
@@ -338,7 +338,7 @@ class Witness:
         for symbol in symbols:
             self._add_symbol(symbol)
 
-    def beside(self, known: SymbolBounds) -> Witness:
+    def with_symbol(self, known: SymbolBounds) -> Witness:
         """Return the point extended by one more symbol."""
         extended = copy(self)
         extended._place = None if self._place is None else self._place.copy()
@@ -353,7 +353,7 @@ class Witness:
         if self._place is None or number is None:
             self._place = None
         else:
-            self._place.learn(name, number)
+            self._place.set_symbol(name, number)
 
     def refutes(self, value: Poly) -> bool:
         """Test whether the value is negative at the point and has no exact quotients."""
@@ -365,8 +365,8 @@ class Witness:
 def _choose_number(place: PointValues, lower: Sequence[Poly], upper: Sequence[Poly], offset: int) -> int | None:
     """Return a value of a symbol, given those of earlier symbols; None if none is found."""
     try:
-        low = max((int(place.number(bound).ceil()) for bound in lower), default=None)
-        high = min((int(place.number(bound).floor()) for bound in upper), default=None)
+        low = max((int(place.evaluate_expression(bound).ceil()) for bound in lower), default=None)
+        high = min((int(place.evaluate_expression(bound).floor()) for bound in upper), default=None)
     except EvaluationError:
         return None
     return _clamp_offset(low, high, offset)
@@ -383,7 +383,7 @@ def _clamp_offset(low: int | None, high: int | None, offset: int) -> int | None:
 
 def _is_negative_at(value: Poly, place: PointValues) -> bool:
     try:
-        return bool(place.number(value).p < 0)
+        return bool(place.evaluate_expression(value).p < 0)
     except EvaluationError:
         return False
 

@@ -261,9 +261,9 @@ def _is_nonnegative_at_points(value: Poly, ranges: dict[str, range]) -> bool:
 def _iterate_values(value: Poly, ranges: dict[str, range]) -> Iterator[Number]:
     """Yield the value at every point. Raises EvaluationError."""
     compiler = Compiler(ranges)
-    compute = compiler.of(value)
+    compute = compiler.compile_expression(value)
     for numbers in product(*ranges.values()):
-        yield compute(compiler.environment(numbers))
+        yield compute(compiler.make_environment(numbers))
 
 
 def _is_symbol_or_integral_log(atom: Atom) -> bool:

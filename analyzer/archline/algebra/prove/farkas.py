@@ -25,7 +25,7 @@ class Situation:
     ranges: Mapping[str, range]
     pinned: Mapping[str, Poly]
 
-    def knowing(self, more: Sequence[Poly]) -> Situation:
+    def with_facts(self, more: Sequence[Poly]) -> Situation:
         return replace(self, facts=(*self.facts, *more)) if more else self
 
     def proves(self, value: Poly) -> bool:

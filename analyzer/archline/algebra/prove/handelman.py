@@ -105,13 +105,13 @@ class ProductCone:
                 level[rows[monomial]] = as_float(number)
         except (OverflowError, SolverError):
             return None
-        sums.level(level)
+        sums.set_right_side(level)
         return sums.solve()
 
     @cached_property
     def _sums(self) -> LinearProgram:
         """The linear program of weighted sums of the products. Raises OverflowError."""
-        matrix = self.entries.matrix(len(self.products))
+        matrix = self.entries.build_matrix(len(self.products))
         nothing = np.zeros(matrix.shape[0])
         count = len(self.products)
         return make_program(np.zeros(count), matrix, nothing, nothing, [NONNEGATIVE] * count)
@@ -148,7 +148,7 @@ def build_cone(facts: Facts, values: Sequence[Poly]) -> ProductCone:
 def prove_by_products(value: Poly, facts: Facts) -> bool:
     """Prove a value as a sum of products of facts, with logarithms as symbols ordered as their sizes are."""
     order = LogarithmOrder(facts)
-    ordered = order.ordered(value)
+    ordered = order.replace_logarithms(value)
     ordered = order.facts.simplify(ordered)
     return build_cone(order.facts, [ordered]).proves(ordered)
 
@@ -156,7 +156,7 @@ def prove_by_products(value: Poly, facts: Facts) -> bool:
 def prove_by_bounds_of_powers(value: Poly, facts: Facts) -> bool:
     """Prove a value with powers b^ceil(log2(v)) replaced by symbols between their bounds."""
     order = LogarithmOrder(facts)
-    powers = order.without_powers(value)
+    powers = order.replace_powers(value)
     return powers != value and prove_never_negative(powers, order.facts, (prove_by_enumeration, prove_by_products))
 
 
@@ -346,7 +346,7 @@ def _build_program(parts: Sequence[ConeConstraint], goal: Goal, ends: Sequence[V
     low = high = right
     if len(goal.watched):
         watched = embed_dense(_build_factor_rows(goal), matrix.shape[1])
-        matrix = matrix.above(watched)
+        matrix = matrix.append_rows(watched)
         low, high = (np.concatenate([right, np.full(len(goal.watched), end)]) for end in (-np.inf, 0.0))
     return make_program(aim, matrix, low, high, ends, len(goal.mean) + 1)
 
@@ -372,7 +372,7 @@ def _equate_terms(parts: Sequence[ConeConstraint], coefficients: int) -> tuple[M
         products = part.cone.entries
         entries = Entries(products.places)
         for column, value in enumerate(part.gains):
-            entries.add(column, value)
+            entries.add_column(column, value)
         rest = {entries.place(monomial): -as_float(number) for monomial, number in part.rest.terms.items()}
         numbers = -np.array(products.numbers, dtype=float)
         blocks.append((index_array(products.rows, height), index_array(products.columns, width), numbers))

@@ -62,7 +62,7 @@ class LogarithmOrder:
         # Cached by atom: later symbols do not change earlier replacements.
         self._order = cache(self._replace_logarithm)
 
-    def ordered(self, value: Poly) -> Poly:
+    def replace_logarithms(self, value: Poly) -> Poly:
         """Replace the logarithms of several sizes by symbols that are ordered as the sizes are."""
         return value.map_atoms(self._order)
 
@@ -71,11 +71,11 @@ class LogarithmOrder:
             case a.CeilLog2():
                 return self._make_log_symbol(atom)
             case a.PositivePart():
-                return a.positive_part(self.ordered(atom.argument))
+                return a.positive_part(self.replace_logarithms(atom.argument))
             case _:
                 return None
 
-    def without_powers(self, value: Poly) -> Poly:
+    def replace_powers(self, value: Poly) -> Poly:
         """Replace b^ceil(log2(v)), also with a fraction b, by a symbol between its values at the bounds of v."""
         result = ZERO
         for monomial, coefficient in value.terms.items():

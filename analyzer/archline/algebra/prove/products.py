@@ -50,10 +50,11 @@ class Packing:
 
     def pack_terms(self, value: Poly) -> Packed:
         return {
-            self.code(monomial): int(number.p) if number.q == 1 else number for monomial, number in value.terms.items()
+            self.pack_monomial(monomial): int(number.p) if number.q == 1 else number
+            for monomial, number in value.terms.items()
         }
 
-    def code(self, monomial: Monomial) -> int:
+    def pack_monomial(self, monomial: Monomial) -> int:
         """Pack a monomial; its new atoms get places. Raises OverflowError for powers above MAX_POWER."""
         if not _has_small_powers(monomial):
             raise OverflowError
@@ -67,7 +68,7 @@ class Packing:
                 self._reducing[place] = atom.square  # type: ignore[attr-defined]
         return place
 
-    def monomial(self, code: int) -> Monomial:
+    def unpack_monomial(self, code: int) -> Monomial:
         monomial = self._monomials.get(code)
         if monomial is None:
             atoms = list(self._atoms)
@@ -79,7 +80,7 @@ class Packing:
         """Return the maximum degree of the monomials, with negative powers counted by magnitude."""
         return max(map(self._degrees.__getitem__, terms), default=0)
 
-    def whole(self, terms: Iterable[int]) -> bool:
+    def has_only_positive_powers(self, terms: Iterable[int]) -> bool:
         """Test whether all powers in the monomials are positive."""
         return all(power > 0 for code in terms for _, power in _iterate_powers(code))
 
@@ -87,7 +88,7 @@ class Packing:
         """Return the places of atoms in the monomials whose squares are rewritten, as bits."""
         return reduce(or_, map(self._masks.__getitem__, terms), 0) if self._reducing else 0
 
-    def atoms(self, terms: Iterable[int]) -> int:
+    def find_atom_places(self, terms: Iterable[int]) -> int:
         """Return the places of all atoms in the monomials, as bits."""
         return reduce(or_, (1 << place for code in terms for place, _ in _iterate_powers(code)), 0)
 
@@ -156,14 +157,14 @@ class AtomGroups:
     def __init__(self, packing: Packing, facts: Sequence[Packed], terms: Collection[int]) -> None:
         self._groups: list[int] = []
         for fact in facts:
-            atoms = packing.atoms(fact)
+            atoms = packing.find_atom_places(fact)
             disjoint = [group for group in self._groups if not group & atoms]
-            self._groups = [*disjoint, self.of(atoms) | atoms]
+            self._groups = [*disjoint, self.unite_groups_of(atoms) | atoms]
         self._crowded = _MonomialCache(self._is_crowded)
         if not terms or self.has_crowded_term(terms):
             self._groups = []
 
-    def of(self, atoms: int) -> int:
+    def unite_groups_of(self, atoms: int) -> int:
         """Return the union of the groups that some atoms belong to."""
         return reduce(or_, (group for group in self._groups if group & atoms), 0)
 
@@ -174,7 +175,7 @@ class AtomGroups:
     def _is_crowded(self, code: int) -> int:
         used = 0
         for place, power in _iterate_powers(code):
-            group = self.of(1 << place)
+            group = self.unite_groups_of(1 << place)
             if group & used or abs(power) > 1:
                 return True
             used |= group
@@ -206,7 +207,7 @@ class Products:
     ) -> None:
         self._packing = packing = Packing()
         packed = [packing.pack_terms(fact) for fact in facts]
-        codes = {packing.code(monomial) for monomial in terms if _has_small_powers(monomial)}
+        codes = {packing.pack_monomial(monomial) for monomial in terms if _has_small_powers(monomial)}
         groups = AtomGroups(packing, packed, codes)
         distinct = _drop_duplicates(_iterate_products(packing, groups, packed, degree, shape))
         ranked = sorted(distinct, key=lambda terms: len(terms.keys() - codes))
@@ -216,7 +217,9 @@ class Products:
         return len(self._columns)
 
     def __getitem__(self, index: int) -> Poly:
-        return Poly({self._packing.monomial(code): fmpq(number) for code, number in self._columns[index].items()})
+        return Poly(
+            {self._packing.unpack_monomial(code): fmpq(number) for code, number in self._columns[index].items()}
+        )
 
     def weights(self, chosen: Sequence[int], value: Poly) -> tuple[fmpq, ...] | None:
         """Return weights with which the chosen products add up to a value exactly, or None."""
@@ -241,7 +244,7 @@ class Products:
             entries.rows += [rows[code] for code in terms]
             # Most are integers, which numpy converts.
             entries.numbers += [number if type(number) is int else as_float(number) for number in terms.values()]
-        entries.places = {self._packing.monomial(code): row for code, row in rows.items()}
+        entries.places = {self._packing.unpack_monomial(code): row for code, row in rows.items()}
         return entries
 
 
@@ -254,9 +257,9 @@ def _iterate_products(
 ) -> Iterator[Packed]:
     masks = [packing.reducible_places(fact) for fact in facts]
     degrees = [packing.degree(fact) for fact in facts]
-    neighbours = [groups.of(packing.atoms(fact)) for fact in facts]
+    neighbours = [groups.unite_groups_of(packing.find_atom_places(fact)) for fact in facts]
     # Degrees add up unless negative powers or reduced squares occur.
-    adding = all(map(packing.whole, facts))
+    adding = all(map(packing.has_only_positive_powers, facts))
     unit = packing.pack_terms(ONE)
     yield unit
     layer = [(0, 0, 0, 0, 0, unit)]

@@ -190,7 +190,9 @@ def _derive_io_by_access_count(module: Module, algorithm: s.Algorithm) -> Cost:
         return Interval(max(evaluate(least, sizes), Fraction(windows.at(sizes))), most)
 
     bounds = _replace_lower_bounds(least, accesses.by_case)
-    return replace(accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.in_full(algorithm))
+    return replace(
+        accesses, lower=least, bounds=bounds, interval_at=enclose, touched=touched.list_touched_regions(algorithm)
+    )
 
 
 def _replace_lower_bounds(lines: Poly, pieces: Iterable[Piece]) -> tuple[Bound, ...]:
@@ -229,7 +231,7 @@ def _sum_argument_lines(module: Module, algorithm: s.Algorithm) -> Poly | None:
     """Sum the lines of the array arguments; None for a program that has local arrays."""
     if any(list_local_arrays(module, algorithm)):
         return None
-    scope, views = Lowering(module).given(algorithm)
+    scope, views = Lowering(module).bind_parameters(algorithm)
     return scope.facts.restore(sum((count_array_lines(view.array) for view in views.values()), ZERO))
 
 
@@ -245,7 +247,7 @@ def derive_loop_io_cost(module: Module, algorithm: s.Algorithm, traffic: bool = 
         return Cost("io", "exact", ZERO, ZERO, interval_at=lambda _: Interval.of(0))
     points = choose_sample_points(algorithm, scope)
     planners = [AllocationPlanner(group, scope.facts, points) for group in (refs, relax_remainders(refs)) if group]
-    planner_of = {plan: planner for planner in planners for plan in planner.plans()}
+    planner_of = {plan: planner for planner in planners for plan in planner.derive_plans()}
     if not planner_of:
         raise UnboundedError
     upper = PlanUpperBound(list(planner_of), scope.facts)
@@ -343,7 +345,7 @@ def _add_access_count_bound(cost: Cost, accesses: Cost) -> Cost:
 def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
     """Derive the io of a recursive program from its calls, lower bounds and access count."""
     recursions = recursion.RecursiveMissBounds(module, algorithm)
-    recursions.solve()
+    recursions.prepare_bodies()
     accesses = replace(bound_accesses(module, algorithm), metric="io")
     if accesses.upper is None:
         return accesses
@@ -397,8 +399,8 @@ def _derive_recursive_io_cost(module: Module, algorithm: s.Algorithm) -> Cost:
             touched.lines(algorithm, plain=True),
         ),
         interval_at=enclose,
-        reached=recursions.reached,
-        touched=touched.in_full(algorithm),
+        reached=recursions.list_reached_regions,
+        touched=touched.list_touched_regions(algorithm),
     )
 
 
@@ -423,7 +425,7 @@ def _integer_point(point: Point) -> dict[str, int]:
 
 def _make_plan_bound(plan: AllocationPlan, planner: AllocationPlanner, shown: BoundUse) -> Bound:
     """Convert an allocation plan to a bound with the condition under which the plan fits."""
-    restore, room = planner.facts.restore, planner.room
+    restore, room = planner.facts.restore, planner.spare_words
 
     def unrounded_form() -> tuple[list[list[Poly]], Poly] | None:
         try:

@@ -85,7 +85,7 @@ class BoundComparison:
     points: Sequence[Mapping[str, int]]
     whole: Mapping[str, Poly]
 
-    def best(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
+    def select_largest(self, values: Sequence[Poly], every: bool = False) -> tuple[Poly, ...]:
         """Select the bounds that are largest at some point, the most frequent winners first; all bounds if `every`.
 
         Bounds that depend on data are left out.
@@ -126,7 +126,7 @@ class BoundComparison:
             for name, definition in self.whole.items()
             if any(name not in point for point in self._extended_points)
         }
-        compute = self._compiler.of(self.facts.restore(value.substitute(unevaluated)))
+        compute = self._compiler.compile_expression(self.facts.restore(value.substitute(unevaluated)))
         result: list[Number] = []
         for point in self._extended_points:
             try:

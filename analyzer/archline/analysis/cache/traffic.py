@@ -72,7 +72,7 @@ def convert_lines_to_bytes(lines: Cost) -> Cost:
     """Convert a cost that counts lines to the bytes in them."""
 
     def enclose(point: Point, misses: Interval) -> Interval:
-        return misses.times(Fraction(point["L"]) * BYTES_PER_WORD)
+        return misses.scale(Fraction(point["L"]) * BYTES_PER_WORD)
 
     times = (LINE * BYTES_PER_WORD).__mul__
     return replace(map_cost(lines, times, times, enclose), metric="bytes")
@@ -87,7 +87,7 @@ def _derive_line_traffic(module: Module, algorithm: s.Algorithm) -> Cost:
             with limit_effort(MAX_TERM_PRODUCTS):
                 return derive_loop_io_cost(module, algorithm, traffic=True)
         solved = RecursiveMissBounds(module, algorithm, traffic=True)
-        solved.solve()
+        solved.prepare_bodies()
         recursions = solved
     least, read = _derive_writeback_bound(module, algorithm), _bound_read_only_lines(module, algorithm)
 

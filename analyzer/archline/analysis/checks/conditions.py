@@ -152,7 +152,7 @@ def find_assumptions(module: Module, algorithm: s.Algorithm) -> tuple[Assumption
     collector = _ConditionCollector(module, algorithm)
     try:
         with limit_effort(MAX_TERM_PRODUCTS):
-            collector.all()
+            collector.collect_unproved()
     except (TooComplexError, RecursionError):
         collector.left.append(Assumption(algorithm.name, CONDITION_TEXTS[rules.OUT_OF_BOUNDS], algorithm))
     return tuple({(entry, entry.node if entry.kind == "other" else None): entry for entry in collector.left}.values())
@@ -192,9 +192,9 @@ class _FactBlock(Environment):
         if isinstance(fact, s.Divides):
             divisor, value = _find_static_value(fact.divisor, self.scope), _find_static_value(fact.value, self.scope)
             if divisor and value is not None:
-                self.divide(divisor, value)
+                self.assume_exact_division(divisor, value)
 
-    def divide(self, divisor: Poly, value: Poly) -> None:
+    def assume_exact_division(self, divisor: Poly, value: Poly) -> None:
         """Assume in the block that a division of `value` is exact."""
         self.whole = (*self.whole, write_quotients_as_fractions(a.exact_quotient(value, divisor)))
         if self.scope.facts.positive(value):
@@ -220,7 +220,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         self._stated = tuple(part for fact in algorithm.where for part in equivalent_constraints(fact, self._own) or ())
         self._order = (*module.signatures[algorithm].size_names, *module.signatures[algorithm].indices)
 
-    def all(self) -> None:
+    def collect_unproved(self) -> None:
         """Collect all unproved conditions."""
         place = _FactBlock(self._algorithm, self._own, {}, known=self._stated)
         place.scope = replace(self._own, reads_offsets=True)
@@ -268,10 +268,10 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         self._add_assumption(kind, tuple(values), expr, block, rules.NOT_EXACT, about)
         if kind == "divides":
             # Later statements run only if the division is exact.
-            block.divide(*values)
+            block.assume_exact_division(*values)
 
     # Needs
-    def needs(
+    def require_nonnegative(
         self,
         rule: Rule,
         node: s.Node,
@@ -290,12 +290,12 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
                 text = explanation()[0]
                 self.left.append(Assumption(block.algorithm.name, text, node, text))
 
-    def needs_fact(self, fact: s.Fact, call: s.Call, callee: _FactBlock) -> None:
+    def require_fact(self, fact: s.Fact, call: s.Call, callee: _FactBlock) -> None:
         about = f"`{format_fact(fact)}` holds in the call of `{callee.algorithm.name}`"
         match fact:
             case s.Binary(op="and", left=left, right=right):
-                self.needs_fact(left, call, callee)
-                self.needs_fact(right, call, callee)
+                self.require_fact(left, call, callee)
+                self.require_fact(right, call, callee)
                 return
             case s.Binary(op=op, left=left, right=right) if op in NEGATED_OPERATORS and op != "!=":
                 pair = _find_static_value(left, callee.scope), _find_static_value(right, callee.scope)
@@ -361,7 +361,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         return write_quotients_as_fractions(value)
 
     # Statements
-    def inside(self, block: _FactBlock) -> _FactBlock:
+    def nested_block(self, block: _FactBlock) -> _FactBlock:
         return replace(block, extents=dict(block.extents))
 
     def iterations(self, loop: s.Loop, lo: Any, hi: Any, step: Any, block: _FactBlock) -> Iterable[_FactBlock]:
@@ -369,12 +369,16 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         lows = (lo, lo) if lo is not None else bound_integer(loop.lo, scope)
         highs = (hi, hi) if hi is not None else bound_integer(loop.hi, scope)
         if lows is None or highs is None or step is None:
-            inner = self.inside(block)
+            inner = self.nested_block(block)
             inner.define(loop.variable, None)
         elif loop.down:
-            inner = self._with_counter(loop.variable, scope.facts.unused(loop.variable), highs[0], lows[1], block)
+            inner = self._with_counter(
+                loop.variable, scope.facts.make_unused_name(loop.variable), highs[0], lows[1], block
+            )
         else:
-            inner = self._with_counter(loop.variable, scope.facts.unused(loop.variable), lows[0], highs[1] - 1, block)
+            inner = self._with_counter(
+                loop.variable, scope.facts.make_unused_name(loop.variable), lows[0], highs[1] - 1, block
+            )
             if step != 1 and lo is not None and hi is not None:
                 self._bind_stepping(loop.variable, lo, hi, step, inner)
         yield inner
@@ -400,12 +404,12 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         inner.scope = replace(inner.scope, facts=with_number.with_nonnegative(hi - 1 - value))
         inner.define(variable, value)
 
-    def ways(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:
+    def split_by_condition(self, condition: s.Expr, block: _FactBlock) -> tuple[_FactBlock | None, _FactBlock | None]:
         return self._block_under(condition, block), self._block_under(negate_condition(condition), block)
 
     def _block_under(self, condition: s.Expr, block: _FactBlock) -> _FactBlock | None:
         """Return the block in which a condition holds; None if it never holds."""
-        inner = self.inside(block)
+        inner = self.nested_block(block)
         values = equivalent_constraints(condition, block.scope) or ()
         inner.learn(condition)
         knowledge = Knowledge(inner.scope.facts).learn([(*inner.known, *values)])
@@ -428,7 +432,7 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
 
     def handle_uncertain_blocks(self, bodies: Iterable[tuple[s.Stmt, ...]], block: _FactBlock) -> None:
         for body in bodies:
-            self.follow_block(body, self.inside(block))
+            self.follow_block(body, self.nested_block(block))
 
     # Calls
     def enter_callee(self, callee: s.Algorithm, values: dict[str, Any], block: _FactBlock) -> _FactBlock | None:
@@ -438,11 +442,11 @@ class _ConditionCollector(StatementFollower[_FactBlock]):
         scope = replace(declared_scope(self.module, callee), facts=block.scope.facts, values=known)
         return replace(block, algorithm=callee, scope=scope, extents={})
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: _FactBlock, block: _FactBlock) -> None:
+    def follow_call(self, call: s.Call, callee: s.Algorithm, inner: _FactBlock, block: _FactBlock) -> None:
         if callee in self._circle:
             return
         for assumption in find_assumptions(self.module, callee):
-            values, start = inner.scope.values, self.inside(inner)
+            values, start = inner.scope.values, self.nested_block(inner)
             when = [part.substitute(values) for part in assumption.when]
             if assumption.kind == "other" or assumption.recursive:
                 self.left.append(assumption)
@@ -482,7 +486,7 @@ def _is_divisible(parts: tuple[Poly, ...], block: _FactBlock) -> bool:
     (divisor, value), facts = parts, block.scope.facts
     if not divisor:
         return False
-    rest = facts.divided(value, divisor)[1]
+    rest = facts.split_known_multiples(value, divisor)[1]
     if not rest or block.integral(write_quotients_as_fractions(facts.simplify(a.exact_quotient(rest, divisor)))):
         return True
     return facts.positive(divisor) and block.proves(-a.modulo(rest, divisor))

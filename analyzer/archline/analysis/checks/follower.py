@@ -54,17 +54,17 @@ class StatementFollower(StatementVisitor[B, None]):
         """Return the minimum and the maximum value of a subscript; None for unknown ones."""
 
     @abstractmethod
-    def needs(
+    def require_nonnegative(
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: B, explanation: Explanation, hint: str = ""
     ) -> None:
         """Require that all values are nonnegative; otherwise the rule is violated at `node`."""
 
     @abstractmethod
-    def needs_fact(self, fact: s.Fact, call: s.Call, callee: B) -> None:
+    def require_fact(self, fact: s.Fact, call: s.Call, callee: B) -> None:
         """Require that a call satisfies a fact of its callee."""
 
     @abstractmethod
-    def inside(self, block: B) -> B:
+    def nested_block(self, block: B) -> B:
         """Return a block for statements nested in this one."""
 
     @abstractmethod
@@ -72,7 +72,7 @@ class StatementFollower(StatementVisitor[B, None]):
         """Yield a block for each followed iteration of a loop."""
 
     @abstractmethod
-    def ways(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
+    def split_by_condition(self, condition: s.Expr, block: B) -> tuple[B | None, B | None] | None:
         """Return the blocks in which a condition holds and in which it does not; None if it depends on data.
 
         One of both is None if the condition always, or never, holds.
@@ -87,7 +87,7 @@ class StatementFollower(StatementVisitor[B, None]):
         """Return the initial block of a callee with the values of its names; None if it cannot be followed."""
 
     @abstractmethod
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
+    def follow_call(self, call: s.Call, callee: s.Algorithm, inner: B, block: B) -> None:
         """Follow a call whose sizes and shapes were checked."""
 
     def read(self, expr: s.Expr, block: B) -> None:
@@ -163,7 +163,7 @@ class StatementFollower(StatementVisitor[B, None]):
 
     def _require_minimum(self, rule: Rule, node: s.Node, about: str, value: Any, least: int, block: B) -> None:
         explanation = lambda: (f"{about} is at least {least}", f"{about} is {value}, and must be at least {least}")  # noqa: E731
-        self.needs(rule, node, (None if value is None else value - least,), block, explanation)
+        self.require_nonnegative(rule, node, (None if value is None else value - least,), block, explanation)
 
     def while_loop(self, loop: s.While, block: B) -> None:
         self.evaluate(loop.condition, block)
@@ -185,7 +185,7 @@ class StatementFollower(StatementVisitor[B, None]):
         return value
 
     def branches(self, branches: tuple[s.Branch, ...], block: B) -> None:
-        around: B | None = self.inside(block)
+        around: B | None = self.nested_block(block)
         for place, branch in enumerate(branches):
             if around is None:
                 return
@@ -193,7 +193,7 @@ class StatementFollower(StatementVisitor[B, None]):
                 self.follow_block(branch.body, around)
                 return
             self.evaluate(branch.condition, around)
-            blocks = self.ways(branch.condition, around)
+            blocks = self.split_by_condition(branch.condition, around)
             if blocks is None:
                 self.handle_uncertain_blocks(self._possible_bodies(branches[place:], around), block)
                 return
@@ -204,7 +204,7 @@ class StatementFollower(StatementVisitor[B, None]):
     def _possible_bodies(self, branches: Sequence[s.Branch], block: B) -> list[tuple[s.Stmt, ...]]:
         result = []
         for branch in branches:
-            blocks = None if branch.condition is None else self.ways(branch.condition, block)
+            blocks = None if branch.condition is None else self.split_by_condition(branch.condition, block)
             if blocks is None or blocks[0] is not None:
                 result.append(branch.body)
             if blocks is not None and blocks[1] is None:
@@ -243,7 +243,7 @@ class StatementFollower(StatementVisitor[B, None]):
         if when is None:
             return block
         self.evaluate(when, block)
-        return (self.ways(when, block) or (None, None))[0]
+        return (self.split_by_condition(when, block) or (None, None))[0]
 
     # Expressions
     def evaluate(self, expr: s.Expr, block: B) -> None:
@@ -260,7 +260,7 @@ class StatementFollower(StatementVisitor[B, None]):
                     self.value(extent, block)
             case s.Binary(op="and" | "or" as op, left=left, right=right):
                 self.evaluate(left, block)
-                blocks = self.ways(left, block)
+                blocks = self.split_by_condition(left, block)
                 right_block = None if blocks is None else blocks[op == "or"]
                 if right_block is not None:
                     self.evaluate(right, right_block)
@@ -324,7 +324,7 @@ class StatementFollower(StatementVisitor[B, None]):
             return f"{about} lies inside `{access.array}`", f"{about} {place}"
 
         hint = "a subscript must be at least 0 and less than the extent; a slice must not end after it"
-        self.needs(rule, part, values, block, explain_outside, hint)
+        self.require_nonnegative(rule, part, values, block, explain_outside, hint)
 
     # Calls
     def _follow_call(self, call: s.Call, block: B, along: tuple[s.Name, ...] = ()) -> None:
@@ -367,8 +367,8 @@ class StatementFollower(StatementVisitor[B, None]):
                 shown = _defer_text("`{}: {}` of `{}`", parameter.name, format_type(parameter.type), callee.name)
                 self._require_same_extents(argument, actual, needed, block, shown)
         for fact in callee.where:
-            self.needs_fact(fact, call, inner)
-        self.follow(call, callee, inner, block)
+            self.require_fact(fact, call, inner)
+        self.follow_call(call, callee, inner, block)
 
     def _group_axes(self, callee: s.Algorithm, along: tuple[s.Name, ...], block: B) -> dict[str, tuple[Any, Any]]:
         """Return the coordinate and the extent of each axis of a callee, from the axes of the call; None if unknown."""
@@ -394,7 +394,7 @@ class StatementFollower(StatementVisitor[B, None]):
                 extent = f"`{format_expression(axis.extent)}`"
                 return f"{text} has {extent} processors", f"{text} has {actual} processors, and {extent} is {needed}"
 
-            self.needs(rules.GRID, call, (needed - actual, actual - needed), inner, explain_axis)
+            self.require_nonnegative(rules.GRID, call, (needed - actual, actual - needed), inner, explain_axis)
 
     def _require_same_extents(
         self, view: s.Expr, found: tuple[Any, ...], needed: tuple[Any, ...], block: B, shown: Callable[[], str]
@@ -407,7 +407,9 @@ class StatementFollower(StatementVisitor[B, None]):
                     return f"{about} fits {shown()}", f"{about} does not fit {shown()} (extent {actual} for {wanted})"
 
                 hint = "pass a slice that fits, or add a `where` that relates the sizes"
-                self.needs(rules.SHAPE, view, (wanted - actual, actual - wanted), block, explain_misfit, hint)
+                self.require_nonnegative(
+                    rules.SHAPE, view, (wanted - actual, actual - wanted), block, explain_misfit, hint
+                )
 
 
 def multiply_known(values: Iterable[Any]) -> Any:

@@ -139,7 +139,7 @@ def find_certain_races(module: Module, algorithm: s.Algorithm) -> tuple[Diagnost
     if loops:
         runs = _RaceSearch(module, algorithm, loops)
         for point in small_sizes(module, algorithm):
-            races |= {loop: race for loop, race in runs.certain(point).items() if loop not in races}
+            races |= {loop: race for loop, race in runs.find_races(point).items() if loop not in races}
             if len(races) == len(loops) or runs.left < 0:
                 break
     # An outer loop is reported instead of the loops inside it.
@@ -177,7 +177,7 @@ class _RaceSearch(FollowedRuns):
         self._calls: list[s.Call] = []
         self._start = 0
 
-    def certain(self, sizes: Point) -> Races:
+    def find_races(self, sizes: Point) -> Races:
         """Return the races of runs at sizes that occur for all tried values of indices, by loop."""
         indices = self.module.signatures[self.outermost].indices
         tried: list[Races] = []
@@ -195,15 +195,15 @@ class _RaceSearch(FollowedRuns):
         self._running, self._calls, self._start = [], [], 0
         super().begin(algorithm, block)
 
-    def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    def choose_processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         return islice(product(*map(range, extents)), MAX_PROCESSORS)
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
+    def follow_call(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         if not self._running and call not in self._around:
             self.forget(call, block)
             return
         self._calls.append(call)
-        super().follow(call, callee, inner, block)
+        super().follow_call(call, callee, inner, block)
         self._calls.pop()
 
     def statement(self, statement: s.Stmt, block: RunBlock) -> None:
@@ -272,7 +272,7 @@ class _RaceSearch(FollowedRuns):
         super().write(target, block)
 
     def _record_access(self, access: s.Expr, writes: bool, block: RunBlock) -> None:
-        array, places = (self._running[self._start :] and self.places_of(access, block)) or (None, ())
+        array, places = (self._running[self._start :] and self.locate_elements(access, block)) or (None, ())
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic
         for place, running in product(places, self._running[self._start :]):
             assert array is not None
@@ -338,11 +338,11 @@ class _SpawnRaceSearch(FollowedRuns):
             self._spawned[invoke.call] = invoke
         super().invoke(invoke, block)
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
+    def follow_call(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         spawn = self._spawned.get(call)
         self._strands += [{}] * (spawn is not None)
         self._unordered.append([])
-        super().follow(call, callee, inner, block)
+        super().follow_call(call, callee, inner, block)
         self._unordered.pop()
         if spawn is not None:
             self._unordered[-1].append((spawn, self._strands.pop()))
@@ -376,7 +376,7 @@ class _SpawnRaceSearch(FollowedRuns):
         super().write(target, block)
 
     def _record_access(self, access: s.Expr, writes: bool, block: RunBlock) -> None:
-        located = self.places_of(access, block) if self._strands or any(self._unordered) else None
+        located = self.locate_elements(access, block) if self._strands or any(self._unordered) else None
         if located is None:
             return
         atomic = writes and isinstance(self._now, s.Assign) and self._now.atomic

@@ -207,11 +207,11 @@ class FollowedRuns(StatementFollower[RunBlock]):
         if prod(extents) != frame.values["P"]:
             raise StopError
         names = [axis.name for axis in grid]
-        for place in self.processors(extents):
+        for place in self.choose_processors(extents):
             values = {**frame.values, **dict(zip(names, place, strict=True))}
             yield RunBlock(self.outermost, values, axes=dict(zip(names, extents, strict=True)))
 
-    def processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
+    def choose_processors(self, extents: Sequence[int]) -> Iterable[tuple[int, ...]]:
         """Choose the processors of a grid that are followed: its corners."""
         return product(*({0, extent - 1} for extent in extents))
 
@@ -254,13 +254,13 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return value, value
 
     # Needs
-    def needs(
+    def require_nonnegative(
         self, rule: Rule, node: s.Node, values: Sequence[Any], block: RunBlock, explanation: Explanation, hint: str = ""
     ) -> None:
         if any(value is not None and value < 0 for value in values):
             raise StopError(self._build_failure(rule, node, *explanation(), hint))
 
-    def needs_fact(self, fact: s.Fact, call: s.Call, callee: RunBlock) -> None:
+    def require_fact(self, fact: s.Fact, call: s.Call, callee: RunBlock) -> None:
         if evaluate_fact(fact, callee.values) is False:
             text = f"`where {format_fact(fact)}` of `{callee.algorithm.name}`"
             raise StopError(
@@ -339,7 +339,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
     def _condition_value(self, condition: s.Expr, block: RunBlock) -> bool | None:
         return evaluate_fact(condition, block.values, self._is_real)
 
-    def inside(self, block: RunBlock) -> RunBlock:
+    def nested_block(self, block: RunBlock) -> RunBlock:
         # Names are unique, so that nested blocks can share one.
         return block
 
@@ -373,7 +373,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             block.define(loop.variable, value)
             yield block
 
-    def ways(self, condition: s.Expr, block: RunBlock) -> tuple[RunBlock | None, RunBlock | None] | None:
+    def split_by_condition(self, condition: s.Expr, block: RunBlock) -> tuple[RunBlock | None, RunBlock | None] | None:
         match self._condition_value(condition, block):
             case None:
                 return None
@@ -469,7 +469,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             case _:
                 return None
 
-    def places_of(self, expr: s.Expr, block: RunBlock) -> tuple[TrackedArray, Iterable[int]] | None:
+    def locate_elements(self, expr: s.Expr, block: RunBlock) -> tuple[TrackedArray, Iterable[int]] | None:
         """Return the array of an element, register or view, and its places; None if these are unknown."""
         view = self._resolve_view(expr, block)
         if view is None:
@@ -482,7 +482,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         return view.array, map(view.place, product(*map(range, extents)))
 
     def read(self, expr: s.Expr, block: RunBlock) -> None:
-        array, places = self.places_of(expr, block) or (None, ())
+        array, places = self.locate_elements(expr, block) or (None, ())
         elements = None if array is None else array.elements
         first = None if elements is None else next((place for place in places if place not in elements), None)
         if array is not None and first is not None:
@@ -492,7 +492,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
             raise StopError(replace(self._build_failure(rules.UNSET, expr, *explanation, hint), unset=(array, first)))
 
     def write(self, target: s.Expr, block: RunBlock) -> None:
-        array, places = self.places_of(target, block) or (None, ())
+        array, places = self.locate_elements(target, block) or (None, ())
         if array is None:
             self.forget(target, block)
         elif array.elements is not None:
@@ -503,7 +503,7 @@ class FollowedRuns(StatementFollower[RunBlock]):
         self._entered = () if None in values.values() else ((callee, values),)
         return RunBlock(callee, values) if self._entered else None
 
-    def follow(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
+    def follow_call(self, call: s.Call, callee: s.Algorithm, inner: RunBlock, block: RunBlock) -> None:
         sizes, self._entered = dict(inner.values), ()
         self._require_decrease(call, callee, sizes)
         for parameter, argument in zip(callee.parameters, call.arguments, strict=True):

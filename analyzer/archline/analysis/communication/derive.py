@@ -100,7 +100,7 @@ def derive_paths(module: Module, algorithm: s.Algorithm, coarse: bool, longest: 
             cost = _raise_to_mean(cost, add_amounts(mean.of(metric), exact_amount(call)), facts)
         if find_recursive_component(module, algorithm):
             more = _parameter_words(module, algorithm, recursions) if metric == "memory" else call
-            cost = recursions.solved(cost, algorithm, more)
+            cost = recursions.add_recurrence(cost, algorithm, more)
         costs[metric] = cost
     return {"flops": costs["flops"], "work": costs["work"], "span": replace(costs["work"], metric="span"), **costs}
 
@@ -121,7 +121,9 @@ def derive_steps(
         spent = GridWalk(module, recursions, stepwise=True).algorithm(algorithm, place)
     except NotStaticError:
         return ()
-    closed = (step.mapped(lambda amount: _express_amount_in_sizes(amount, facts, algorithm)) for step in spent.steps)
+    closed = (
+        step.map_totals(lambda amount: _express_amount_in_sizes(amount, facts, algorithm)) for step in spent.steps
+    )
     # The cost of one execution contains variables of loops too.
     return tuple(step.map_once(lambda amount: map_bounds(amount, facts.restore)) for step in closed)
 
@@ -265,7 +267,7 @@ def _derive_costs_from_start(
 ) -> PathCosts:
     memory = LocalMemory(module, recursions)
     if find_recursive_component(module, algorithm):
-        result = dict(recursions.amounts(algorithm, place, algorithm, None))
+        result = dict(recursions.call_amounts(algorithm, place, algorithm, None))
         result["memory"] = add_amounts(memory.parameters(algorithm, place), result["memory"])
         return PathCosts(result, recursions.declared(algorithm, None))
     spent = GridWalk(module, recursions).algorithm(algorithm, place)

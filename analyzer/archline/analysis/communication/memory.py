@@ -37,11 +37,11 @@ from archline.records import memoised, record, replace
 
 def _max_over_iterations(amount: Amount, iterations: IterationRange) -> Amount:
     """Return the maximum of an amount over iterations; if it has no closed form, that of a simpler upper bound."""
-    largest = iterations.largest(amount)
+    largest = iterations.maximum(amount)
     if isinstance(amount, UnknownAmount) or isinstance(largest, KnownAmount):
         return largest
     for bound in upper_bounds(amount.upper, iterations.inside):
-        most = iterations.largest(exact_amount(bound))
+        most = iterations.maximum(exact_amount(bound))
         if isinstance(most, KnownAmount):
             return KnownAmount(ZERO, most.upper)
     return largest
@@ -62,7 +62,7 @@ class Peak:
 
     candidates: tuple[Amount, ...] = (ZERO_AMOUNT,)
 
-    def raised(self, amount: Amount, facts: Facts) -> Peak:
+    def with_candidate(self, amount: Amount, facts: Facts) -> Peak:
         """Return the peak with an amount as a further candidate."""
         peak = self
         for alternative in _split_maximum(amount):
@@ -165,7 +165,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             words = prod((static_value(extent, place) for extent in shape), start=ONE)
         except NotStaticError as problem:
             return UnknownAmount(f"the extent of this array: {problem.reason}", at.span)
-        return place.bounded(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
+        return place.bound_over_processors(exact_amount(fold_ceilings(place.facts.simplify(words))), at.span)
 
     def _block_words(self, body: tuple[s.Stmt, ...], place: Position, excess: Excess = ()) -> Amount:
         total: Amount = ZERO_AMOUNT
@@ -176,11 +176,11 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             if self._calls_recursion(statement):
                 # The peak during the call includes the words held before, which closed forms of recursion do not show.
                 peak = peak.without(total)
-            peak = peak.raised(add_amounts(total, during), facts)
+            peak = peak.with_candidate(add_amounts(total, during), facts)
             if isinstance(statement, s.Local):
                 total = add_amounts(total, self._array_words(statement.type, statement, place))
-                peak = peak.raised(total, facts)
-            place = place.behind(statement)
+                peak = peak.with_candidate(total, facts)
+            place = place.position_after(statement)
         return peak.amount(place.facts)
 
     def _calls_recursion(self, statement: s.Stmt) -> bool:
@@ -224,7 +224,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             except NotStaticError as problem:
                 return UnknownAmount(problem.reason, call.span)
             if recursive:
-                return self._recursions.amounts(callee, inside, call, self._level)["memory"]
+                return self._recursions.call_amounts(callee, inside, call, self._level)["memory"]
             key = "memory", callee, self._level, inside.cost_key
             if key not in self._recursions.followed:
                 self._recursions.followed[key] = self.body(callee, inside)
@@ -232,11 +232,13 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         sizes = self._stretches.sizes(call, callee, place)
         if recursive:
             inside = replace(place, values=sizes)
-            return self._recursions.amounts(callee, inside, call, self._level)["memory"]
-        return place.bounded(amount_at_sizes(self.kernel(callee), sizes, place.facts, call), call.span)
+            return self._recursions.call_amounts(callee, inside, call, self._level)["memory"]
+        return place.bound_over_processors(
+            amount_at_sizes(self.serial_words(callee), sizes, place.facts, call), call.span
+        )
 
     @memoised
-    def kernel(self, algorithm: s.Algorithm) -> Amount:
+    def serial_words(self, algorithm: s.Algorithm) -> Amount:
         """Return the peak of an algorithm on one processor without its parameters, in its sizes."""
         scope = declared_scope(self._module, algorithm)
         return express_in_sizes(
@@ -256,7 +258,7 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
         if isinstance(nonempty, KnownAmount) and isinstance(most, KnownAmount):
             outside = iterations.facts.with_nonnegative(-iterations.trips)
             most = _bound_peak_of_loop(nonempty, most, excess, outside)
-        return place.bounded(most, loop.span)
+        return place.bound_over_processors(most, loop.span)
 
     def branches(self, branches: tuple[s.Branch, ...], at: ProgramPoint) -> Amount:
         (first, *rest), (place, excess) = branches, at
@@ -264,15 +266,15 @@ class LocalMemory(StatementVisitor[ProgramPoint, Amount]):
             return self._block_words(first.body, place, excess)
         facts = place.facts
         held = place.bound_indicator(first.condition)
-        held = held if self._level is None else self._level.decided(first, held, place)
+        held = held if self._level is None else self._level.decide_indicator(first, held, place)
         indicator = held.lower if held.exact else None
         opposite = s.Unary("not", first.condition, span=first.condition.span)
         if indicator == ZERO:
-            return self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else ZERO_AMOUNT
-        arm = self._block_words(first.body, place.knowing(first.condition), excess)
+            return self.branches(tuple(rest), (place.assuming(opposite), excess)) if rest else ZERO_AMOUNT
+        arm = self._block_words(first.body, place.assuming(first.condition), excess)
         if indicator == ONE:
             return arm
-        otherwise = self.branches(tuple(rest), (place.knowing(opposite), excess)) if rest else ZERO_AMOUNT
+        otherwise = self.branches(tuple(rest), (place.assuming(opposite), excess)) if rest else ZERO_AMOUNT
         if indicator is not None and not (place.ranged and not indicator.names <= place.fixed):
             return choose_by_indicator(indicator, arm, otherwise)
         # The peak over all iterations or processors is at most the maximum over both branches.

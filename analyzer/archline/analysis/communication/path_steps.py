@@ -46,13 +46,13 @@ class PathStep:
         """Return the upper bound of the contribution to a known metric."""
         return _known_upper(self.amounts.get(metric, ZERO_AMOUNT))
 
-    def mapped(self, function: Callable[[Amount], Amount]) -> PathStep:
+    def map_totals(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the number of executions and the total contribution."""
         return replace(
             self,
             amounts=_map_amounts(self.amounts, function),
             times=function(self.times),
-            inside=tuple(child.mapped(function) for child in self.inside),
+            inside=tuple(child.map_totals(function) for child in self.inside),
             branch=None
             if self.branch is None
             else InBranch(self.branch.text, function(self.branch.times), _map_amounts(self.branch.amounts, function)),
@@ -60,7 +60,7 @@ class PathStep:
 
     def in_branch(self, text: str, function: Callable[[Amount], Amount]) -> PathStep:
         """Return the step inside a branch whose condition is `text`; `function` multiplies amounts by its indicator."""
-        return replace(self.mapped(function), branch=self.branch or InBranch(text, self.times, self.amounts))
+        return replace(self.map_totals(function), branch=self.branch or InBranch(text, self.times, self.amounts))
 
     def map_once(self, function: Callable[[Amount], Amount]) -> PathStep:
         """Apply a function to the cost of one execution."""

@@ -53,21 +53,21 @@ class ReachingProcessors:
     needs: tuple[Guard, ...] = ()
     given: tuple[Guard, ...] = ()
 
-    def under(self, condition: s.Fact, scope: Scope) -> ReachingProcessors:
+    def restrict_to(self, condition: s.Fact, scope: Scope) -> ReachingProcessors:
         """Return the processors among these that satisfy a condition."""
         return ReachingProcessors((*self.needs, (condition, scope)), (*self.given, (condition, scope)))
 
-    def knowing(self, fact: s.Fact, scope: Scope) -> ReachingProcessors:
+    def add_known_condition(self, fact: s.Fact, scope: Scope) -> ReachingProcessors:
         """Add a condition that all these processors are known to satisfy."""
         return replace(self, given=(*self.given, (fact, scope)))
 
-    def inside(self, facts: Facts) -> Facts:
+    def extend_facts(self, facts: Facts) -> Facts:
         """Extend facts by the conditions that hold on these processors."""
         for fact, scope in self.given:
             facts = add_fact(facts, fact, scope)
         return facts
 
-    def only(self, name: str) -> Poly | None:
+    def find_single_value(self, name: str) -> Poly | None:
         """Return the value that a symbol has on all these processors, as by `when r == q`; None without one."""
         for condition, scope in (part for guard in self.given for part in _iterate_conjuncts(*guard)):
             match condition:
@@ -81,7 +81,7 @@ class ReachingProcessors:
         return None
 
     @property
-    def weight(self) -> Poly:
+    def indicator(self) -> Poly:
         """The indicator that a processor reaches the statement; 0 if it has no form."""
         parts = {
             _condition_key(*part): part
@@ -194,32 +194,32 @@ class Position(Scope):
         """Bound the indicator of a condition; from 0 to 1 if it is not counted."""
         return bound_indicator(condition, self, lambda taken: self.counts_guards and is_summable(taken, self))
 
-    def knowing(self, fact: s.Fact) -> Position:
+    def assuming(self, fact: s.Fact) -> Position:
         """Return the position on processors that satisfy a condition."""
-        if self.average is not None and not self.decides(fact):
-            return replace(self, average=self.average.under(fact, self))
+        if self.average is not None and not self.has_common_indicator(fact):
+            return replace(self, average=self.average.restrict_to(fact, self))
         return assume_facts(self, fact)
 
-    def decides(self, fact: s.Fact) -> bool:
+    def has_common_indicator(self, fact: s.Fact) -> bool:
         """Test whether a condition has an exact indicator that is the same on all processors."""
         if isinstance(fact, s.IsPower | s.IsSquare | s.Divides):
             return False
         outcome = bound_indicator(fact, self, lambda taken: is_summable(taken, self))
-        return outcome.exact and not self.moves(outcome.lower)
+        return outcome.exact and not self.depends_on_coordinates(outcome.lower)
 
     def assuming_callee_fact(self, fact: s.Fact) -> Position:
         """Return the position in a callee whose `where` states a fact, which all processors that reach it satisfy."""
         if self.average is not None and self.average.given:
-            return replace(self, average=self.average.knowing(fact, self))
+            return replace(self, average=self.average.add_known_condition(fact, self))
         return assume_facts(self, fact)
 
     @property
     def with_conditions_as_facts(self) -> Position:
         """The position with the conditions of an average as facts, which are not valid in sums over all processors."""
         facts = self.facts
-        return self if self.average is None else self.with_facts(self.average.inside(facts))
+        return self if self.average is None else self.with_facts(self.average.extend_facts(facts))
 
-    def behind(self, statement: s.Stmt) -> Position:
+    def position_after(self, statement: s.Stmt) -> Position:
         """Return the position after a statement.
 
         After `let v = (r - root) % P`, v has each value on one processor, as r has, and becomes a coordinate.
@@ -227,7 +227,7 @@ class Position(Scope):
         after = scope_after(statement, self)
         if isinstance(statement, s.Let) and (rotation := self._recognise_rotation(statement.value)) is not None:
             before, extent = rotation
-            name = after.facts.unused(statement.name)
+            name = after.facts.make_unused_name(statement.name)
             facts = after.facts.with_symbol(name, (ZERO,), (extent - 1,))
             origins = {**self.origins, name: self._origin_of(before)}
             named = after.with_facts(facts).with_value(statement.name, Poly.symbol(name))
@@ -243,19 +243,23 @@ class Position(Scope):
             case s.Binary(op="%", left=left, right=right):
                 moved, around = known_value(left, self), known_value(right, self)
                 for name, extent in self.ranged:
-                    if extent == around and moved is not None and not self.moves(moved - Poly.symbol(name)):
+                    if (
+                        extent == around
+                        and moved is not None
+                        and not self.depends_on_coordinates(moved - Poly.symbol(name))
+                    ):
                         return name, extent
             case _:
                 pass
         return None
 
-    def moves(self, value: Poly) -> bool:
+    def depends_on_coordinates(self, value: Poly) -> bool:
         """Test whether a value depends on the coordinates."""
         return any(name in value.names for name, _ in self.ranged)
 
-    def most(self, amount: Amount, span: Span) -> Amount:
+    def bound_from_above(self, amount: Amount, span: Span) -> Amount:
         """Bound an amount from above over all processors; an amount without coordinates is returned unchanged."""
-        if isinstance(amount, UnknownAmount) or not self.moves(amount.upper):
+        if isinstance(amount, UnknownAmount) or not self.depends_on_coordinates(amount.upper):
             return amount
         bound: Amount = amount
         value = amount.upper
@@ -274,25 +278,25 @@ class Position(Scope):
             if isinstance(bound, KnownAmount) and name in bound.upper.names:
                 first, last = self._coordinate_range(name, extent)
                 over = IterationRange(name, first, last + 1, Poly.symbol(name), self.facts, span)
-                bound = over.largest(KnownAmount(ZERO, bound.upper))
+                bound = over.maximum(KnownAmount(ZERO, bound.upper))
         return KnownAmount(ZERO, bound.upper) if isinstance(bound, KnownAmount) else bound
 
     def _coordinate_range(self, name: str, extent: Poly) -> tuple[Poly, Poly]:
         """Return the first and the last value of a coordinate, by the facts or else 0 and `extent` - 1."""
         bounds = self.facts.bounds[name]
-        lowers = [end for end in bounds.lower if not self.moves(end)]
-        uppers = [end for end in bounds.upper if not self.moves(end)]
+        lowers = [end for end in bounds.lower if not self.depends_on_coordinates(end)]
+        uppers = [end for end in bounds.upper if not self.depends_on_coordinates(end)]
         return (lowers or [ZERO])[-1], (uppers or [extent - 1])[-1]
 
-    def bounded(self, amount: Amount, span: Span, what: str = "it") -> Amount:
+    def bound_over_processors(self, amount: Amount, span: Span, what: str = "it") -> Amount:
         """Bound an amount over all processors, or bound its mean; unknown if no bound is free of the coordinates.
 
         `what` names the amount in the reason.
         """
         if self.average is not None:
-            return self._bound_mean(amount, self.average.weight)
-        bound = self.most(amount, span)
-        if isinstance(bound, KnownAmount) and self.moves(bound.upper):
+            return self._bound_mean(amount, self.average.indicator)
+        bound = self.bound_from_above(amount, span)
+        if isinstance(bound, KnownAmount) and self.depends_on_coordinates(bound.upper):
             return UnknownAmount(f"no bound on {what} holds for all processors", span)
         return bound
 
@@ -300,7 +304,7 @@ class Position(Scope):
         """Bound an indicator from above over all processors: by 1, or by less if that is proved with little effort."""
         most = None
         with suppress(OutOfBudgetError), limit_effort(MAX_IMPOSSIBILITY_PRODUCTS):
-            most = self.largest(taken, span)
+            most = self.find_upper_bound(taken, span)
         return most if most is not None and self.facts.nonnegative(1 - most) else ONE
 
     def _bound_mean(self, amount: Amount, weight: Poly) -> Amount:
@@ -319,10 +323,10 @@ class Position(Scope):
             value = total * extent**-1
         return exact_amount(facts.simplify(value))
 
-    def largest(self, value: Poly, span: Span) -> Poly | None:
+    def find_upper_bound(self, value: Poly, span: Span) -> Poly | None:
         """Bound a value from above by one without coordinates; None if that fails."""
-        bound = self.most(KnownAmount(ZERO, value), span)
-        return None if isinstance(bound, UnknownAmount) or self.moves(bound.upper) else bound.upper
+        bound = self.bound_from_above(KnownAmount(ZERO, value), span)
+        return None if isinstance(bound, UnknownAmount) or self.depends_on_coordinates(bound.upper) else bound.upper
 
 
 def position_at_start(
@@ -404,7 +408,7 @@ def position_in_split(split: s.Split, place: Position) -> Position:
     if ranged:
         names = []
         for name, most in ((split.axis, extent - 1), (split.group, parts - 1)):
-            names.append(facts.unused(name))
+            names.append(facts.make_unused_name(name))
             facts = facts.with_symbol(names[-1], (ZERO,), (most,))
             origins[names[-1]] = (*(root for old in axis.coordinate.names for root in origins.get(old, (old,))), name)
         ranged = (*ranged, (names[0], extent), (names[1], parts))

@@ -84,7 +84,7 @@ def iteration_range(loop: s.Loop, scope: Scope) -> IterationRange:
 
 def _make_ascending(loop: s.Loop, scope: Scope) -> s.Loop:
     """Rename the loop variable, and reverse a loop that descends by one, which has the same sums and maxima."""
-    fresh = replace(loop, variable=scope.facts.unused(loop.variable))
+    fresh = replace(loop, variable=scope.facts.make_unused_name(loop.variable))
     if not loop.down or loop.step is not None:
         return fresh
     end = s.Binary("+", loop.lo, s.Integer(1, span=loop.lo.span), span=loop.lo.span)
@@ -128,7 +128,7 @@ class RecursionLevel:
     algorithm: s.Algorithm
     way: DecisionPath
 
-    def decided(self, branch: s.Branch, holding: KnownAmount, place: Position) -> KnownAmount:
+    def decide_indicator(self, branch: s.Branch, holding: KnownAmount, place: Position) -> KnownAmount:
         """Return the indicator of a condition: `holding`, but 0 or 1 by this case if it depends on sizes alone.
 
         Raises UndecidedError if the case has no outcome for it yet.
@@ -167,7 +167,7 @@ class GridRecursions:
         """The costs of callees that were followed before, by a key of their inputs."""
 
     # Calls
-    def amounts(
+    def call_amounts(
         self, callee: s.Algorithm, inside: Position, at: s.Node, level: RecursionLevel | None
     ) -> Mapping[str, Amount]:
         """Return the costs of a call of a recursive algorithm by metric; `inside` is the position at its start.
@@ -180,7 +180,7 @@ class GridRecursions:
             for name in self._parameter_names(callee)
         }
         metrics = self._metrics if callee.grid else ("memory",)
-        if any(map(inside.moves, values.values())):
+        if any(map(inside.depends_on_coordinates, values.values())):
             return dict.fromkeys(
                 metrics, UnknownAmount("the sizes of a recursive call differ between processors", at.span)
             )
@@ -218,7 +218,7 @@ class GridRecursions:
         """Return the names of the declared costs in a call; none within the recursion itself."""
         if level is not None and level.algorithm is callee:
             return frozenset()
-        cases = self.cases(callee, None) if len(find_recursive_component(self._module, callee)) == 1 else ()
+        cases = self.derive_cases(callee, None) if len(find_recursive_component(self._module, callee)) == 1 else ()
         return (
             frozenset()
             if isinstance(cases, UnknownAmount)
@@ -227,7 +227,7 @@ class GridRecursions:
 
     # Recurrences
     @memoised
-    def cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
+    def derive_cases(self, algorithm: s.Algorithm, corner: Corner) -> tuple[BodyCase, ...] | UnknownAmount:
         """Derive the cases of the body, one for each path by conditions on sizes."""
         start = self._start_position(algorithm, corner)
 
@@ -249,9 +249,9 @@ class GridRecursions:
         return start
 
     @memoised
-    def function(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | UnknownAmount:
+    def build_recurrence(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> SizeFunction | UnknownAmount:
         """Build the recurrence of a metric: for an upper bound of the path, or a lower bound of a corner's costs."""
-        cases = self.cases(algorithm, corner)
+        cases = self.derive_cases(algorithm, corner)
         if isinstance(cases, UnknownAmount):
             return cases
         defined = self._defined_sizes(algorithm)
@@ -312,17 +312,17 @@ class GridRecursions:
 
     @memoised
     def _closed_form(self, algorithm: s.Algorithm, metric: str, corner: Corner) -> BoundingForms | UnknownAmount:
-        function = self.function(algorithm, metric, corner)
+        function = self.build_recurrence(algorithm, metric, corner)
         return function if isinstance(function, UnknownAmount) else bound_by_levels(function)
 
     # Results
-    def solved(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
+    def add_recurrence(self, cost: Cost, algorithm: s.Algorithm, more: Poly) -> Cost:
         """Add the recurrences of a recursive algorithm to a cost, for values at sizes and for growth.
 
         `more` is the cost that only the outermost call adds.
         """
         corners = [None, *product(("first", "last"), repeat=len(algorithm.grid))]
-        functions = [self.function(algorithm, cost.metric, corner) for corner in corners]
+        functions = [self.build_recurrence(algorithm, cost.metric, corner) for corner in corners]
         upper, lowers = functions[0], [function for function in functions[1:] if isinstance(function, SizeFunction)]
         if isinstance(upper, UnknownAmount) or not lowers:
             return cost

@@ -41,14 +41,14 @@ class _ExchangeSide:
     place: Position
 
     @property
-    def inside(self) -> Position:
+    def position_with_facts(self) -> Position:
         """The position on processors where the condition holds, with the condition as a fact."""
         return self.where.with_conditions_as_facts
 
     @property
     def where(self) -> Position:
         """The position on processors where the condition holds, for sums over all processors."""
-        return self.place if self.clause.when is None else self.place.knowing(self.clause.when)
+        return self.place if self.clause.when is None else self.place.assuming(self.clause.when)
 
 
 def count_exchange(
@@ -100,10 +100,10 @@ def _count_side(module: Module, side: _ExchangeSide, longest: Poly | None) -> Am
     when = _condition_bounds(side.clause.when, side.place)
     if when.upper == ZERO:
         return dict.fromkeys(METRICS, ZERO_AMOUNT)
-    words = _count_buffer_words(module, side.buffer, side.inside)
+    words = _count_buffer_words(module, side.buffer, side.position_with_facts)
     if not when.exact:
-        words = _clamp_words(words, side.inside.facts)
-    messages = UNIT_AMOUNT if side.buffer is None else _count_messages(words, side.inside, longest)
+        words = _clamp_words(words, side.position_with_facts.facts)
+    messages = UNIT_AMOUNT if side.buffer is None else _count_messages(words, side.position_with_facts, longest)
     result: dict[str, Amount] = {}
     for prefix, moved in zip(("", "node_"), _movement_indicators(side), strict=True):
         sent = ZERO_AMOUNT if side.buffer is None else scale_amount(words, moved)
@@ -115,10 +115,10 @@ def _count_side(module: Module, side: _ExchangeSide, longest: Poly | None) -> Am
 
 def _bound_over_processors(amount: Amount, side: _ExchangeSide) -> Amount:
     """Bound the words or messages that processors send, or receive, where the condition holds, over all processors."""
-    inside, span = side.inside, side.clause.span
+    inside, span = side.position_with_facts, side.clause.span
     if inside.average is not None:
-        return side.where.bounded(amount, span)
-    return inside.bounded(_simplify_amount(amount, inside.facts), span, "the words of this exchange")
+        return side.where.bound_over_processors(amount, span)
+    return inside.bound_over_processors(_simplify_amount(amount, inside.facts), span, "the words of this exchange")
 
 
 def _simplify_amount(amount: Amount, facts: Facts) -> Amount:
@@ -134,7 +134,7 @@ def _count_buffer_words(module: Module, buffer: s.Expr | None, place: Position) 
         return UnknownAmount(f"the number of words sent: {problem.reason}", buffer.span)
     facts = place.facts
     words = fold_ceilings(facts.simplify(prod(extents, start=ONE)))
-    moves = place.moves(words) and place.average is None
+    moves = place.depends_on_coordinates(words) and place.average is None
     return bound_floor_differences(words, facts, place.fixed) if moves else exact_amount(words)
 
 
@@ -172,7 +172,7 @@ def _nonzero_indicator(words: Poly, otherwise: Poly, place: Position) -> Poly:
 
 def _movement_indicators(side: _ExchangeSide) -> tuple[Amount, Amount]:
     """Return the indicators that words move to another node, and that they move to a processor of the same node."""
-    inside = side.inside
+    inside = side.position_with_facts
     away, near = ZERO_AMOUNT, ZERO_AMOUNT
     # The axes that `split` created come last; an exchange does not move along them.
     for axis, value in zip(inside.axes.values(), side.clause.values, strict=False):
@@ -201,12 +201,12 @@ def _condition_bounds(condition: s.Expr | None, place: Position) -> KnownAmount:
     """Bound the indicator of a condition over all processors; from 0 to 1 if it depends on data or coordinates."""
     if condition is None:
         return UNIT_AMOUNT
-    if place.average is not None and not place.decides(condition):
+    if place.average is not None and not place.has_common_indicator(condition):
         # For an average, the weight of the processors includes the condition.
         return UNIT_AMOUNT
     indicator = place.bound_indicator(condition)
-    if not place.moves(indicator.upper):
-        return indicator if not place.moves(indicator.lower) else KnownAmount(ZERO, indicator.upper)
+    if not place.depends_on_coordinates(indicator.upper):
+        return indicator if not place.depends_on_coordinates(indicator.lower) else KnownAmount(ZERO, indicator.upper)
     return KnownAmount(ZERO, place.bound_indicator_anywhere(indicator.upper, condition.span))
 
 
@@ -250,7 +250,7 @@ def _difference_indicator(value: s.Expr, axis: GridAxis, place: Position) -> Kno
         return exact_amount(_inequality_indicator(settled, facts))
     return (
         KnownAmount(ZERO, most)
-        if place.moves(settled) or settled == distance
+        if place.depends_on_coordinates(settled) or settled == distance
         else exact_amount(_inequality_indicator(settled, facts))
     )
 
@@ -259,7 +259,11 @@ def _substitute_fixed(value: Poly, place: Position) -> Poly:
     """Substitute the coordinates that have a single value under the conditions, as r by `when r == q`."""
     bounds = place.facts.bounds
     for name, _ in place.ranged:
-        only = [bound for bound in bounds[name].lower if bound in bounds[name].upper and not place.moves(bound)]
+        only = [
+            bound
+            for bound in bounds[name].lower
+            if bound in bounds[name].upper and not place.depends_on_coordinates(bound)
+        ]
         # A symbol introduced later, such as a loop variable, may be bounded by the coordinate on both sides.
         coordinate = Poly.symbol(name)
         same = [
@@ -267,8 +271,8 @@ def _substitute_fixed(value: Poly, place: Position) -> Poly:
             for other, bound in bounds.items()
             if coordinate in bound.lower and coordinate in bound.upper
         ]
-        average = None if place.average is None else place.average.only(name)
-        values = [average] if average is not None and not place.moves(average) else only or same
+        average = None if place.average is None else place.average.find_single_value(name)
+        values = [average] if average is not None and not place.depends_on_coordinates(average) else only or same
         if values:
             value = value.substitute({name: values[0]})
     return place.facts.simplify(value)

@@ -183,9 +183,9 @@ class PathCosts:
     def map(self, function: Callable[[Amount], Amount]) -> PathCosts:
         """Apply a function to every amount; stages are dropped."""
         amounts = {name: function(self.of(name)) for name in METRICS}
-        return PathCosts(amounts, self.declared, steps=tuple(step.mapped(function) for step in self.steps))
+        return PathCosts(amounts, self.declared, steps=tuple(step.map_totals(function) for step in self.steps))
 
-    def within(self, other: PathCosts, facts: Facts) -> PathCosts:
+    def tighten(self, other: PathCosts, facts: Facts) -> PathCosts:
         """Combine two bounds of the same part to the tighter one for each metric; of stages, keep those of `self`."""
         return replace(
             self, amounts={name: intersect_amounts(self.of(name), other.of(name), facts) for name in METRICS}
@@ -206,7 +206,7 @@ def unknown_path_costs(reason: str, node: s.Node) -> PathCosts:
 
 def _flops_and_work(tally: Tally) -> PathCosts:
     """Return the flops and the work of a tally."""
-    return PathCosts({"flops": tally.whole("flops"), "work": tally.amount("work")}, tally.declared)
+    return PathCosts({"flops": tally.total_amount("flops"), "work": tally.amount("work")}, tally.declared)
 
 
 class GridWalk(StatementVisitor[Position, PathCosts]):
@@ -242,7 +242,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
                 if speaks:
                     spent = self.statement(statement, place)
                     total = total.then(spent if place.average is None else spent.map(_lower_amount))
-                place = place.behind(statement)
+                place = place.position_after(statement)
         return total
 
     def _communication_of_stretch(self, amount: Amount, statements: tuple[s.Stmt, ...]) -> Amount:
@@ -262,7 +262,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
     def _stretch_amounts(self, tally: Tally, statements: tuple[s.Stmt, ...]) -> dict[str, Amount]:
         """Return the costs of a stretch by metric, from its tally."""
         moved = {name: self._communication_of_stretch(tally.amount(name), statements) for name in MOVED}
-        return {"flops": tally.whole("flops"), "work": tally.amount("work"), **moved}
+        return {"flops": tally.total_amount("flops"), "work": tally.amount("work"), **moved}
 
     def _stretch_costs(self, statements: tuple[s.Stmt, ...], place: Position) -> PathCosts:
         """Derive the costs of a stretch, which are statements without communication."""
@@ -270,13 +270,16 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         spent = self._max_over_processors(
             PathCosts(self._stretch_amounts(tally, statements), tally.declared), statements[0], place
         )
-        if any(isinstance(value, KnownAmount) and place.moves(value.upper) for value in map(tally.amount, tally.names)):
+        if any(
+            isinstance(value, KnownAmount) and place.depends_on_coordinates(value.upper)
+            for value in map(tally.amount, tally.names)
+        ):
             # Costs without guards counted are an upper bound for every processor.
             unguarded, _ = self._stretches.without_guard_counts.block(statements, place)
             rough = self._max_over_processors(
                 PathCosts(self._stretch_amounts(unguarded, statements)), statements[0], place
             )
-            spent = spent.within(rough, place.facts)
+            spent = spent.tighten(rough, place.facts)
         if not self._stepwise:
             return spent
         costs = [
@@ -295,7 +298,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         )
 
     def _max_over_processors(self, spent: PathCosts, at: s.Node, place: Position) -> PathCosts:
-        return spent.map(lambda amount: place.bounded(amount, at.span))
+        return spent.map(lambda amount: place.bound_over_processors(amount, at.span))
 
     def _may_communicate(self, statement: s.Stmt) -> bool:
         invoked = (self._grid_callee(invoke.call) for invoke in s.find_nodes(statement, s.Invoke))
@@ -343,7 +346,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         if find_recursive_component(self._module, callee):
             if place.average is not None:
                 return before
-            amounts = self._recursions.amounts(callee, inside, invoke, self._level)
+            amounts = self._recursions.call_amounts(callee, inside, invoke, self._level)
             return before.then(PathCosts(amounts, self._recursions.declared(callee, self._level)))
         joined = [name.id for name in invoke.along] or list(place.axes)
         if is_dissemination(callee):
@@ -399,7 +402,7 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
             unguarded = copy(self)
             unguarded._stretches = self._stretches.without_guard_counts
             rough = unguarded.loop(loop, replace(place, counts_guards=False))
-            spent = spent.within(rough, place.facts)
+            spent = spent.tighten(rough, place.facts)
             improved = {name: rough.of(name) for name in unsummed if isinstance(rough.of(name), KnownAmount)}
             spent = replace(spent, amounts={**spent.amounts, **improved})
         return spent
@@ -411,14 +414,14 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         through more iterations than any single processor: through each value of the variable.
         """
         iterations = iteration_range(loop, place)
-        if place.moves(iterations.value):
+        if place.depends_on_coordinates(iterations.value):
             iterations = iteration_range(replace(loop, step=None), place)
-        if not place.moves(iterations.lo) and not place.moves(iterations.hi):
+        if not place.depends_on_coordinates(iterations.lo) and not place.depends_on_coordinates(iterations.hi):
             return iterations
         if place.average is not None:
             raise NotStaticError("they differ between processors", loop.lo)
-        most = place.largest(iterations.hi, loop.span)
-        least = place.largest(-iterations.lo, loop.span)
+        most = place.find_upper_bound(iterations.hi, loop.span)
+        least = place.find_upper_bound(-iterations.lo, loop.span)
         if most is None or least is None:
             raise NotStaticError("they differ between processors", loop.lo)
         return replace(iterations, lo=-least, hi=place.facts.maximum(-least, most), _done={})
@@ -431,14 +434,14 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         test = evaluation_cost(first.condition, place, self._stretches).then(self._stretches.model.event(TEST), facts)
         cost = self._max_over_processors(_flops_and_work(test), first, place)
         holding = place.bound_indicator(first.condition)
-        holding = holding if self._level is None else self._level.decided(first, holding, place)
+        holding = holding if self._level is None else self._level.decide_indicator(first, holding, place)
         if holding.lower == ONE:
-            return cost.then(self._block_costs(first.body, place.knowing(first.condition)))
+            return cost.then(self._block_costs(first.body, place.assuming(first.condition)))
         opposite = s.Unary("not", first.condition, span=first.condition.span)
-        second = self.branches(tuple(rest), place.knowing(opposite), "elif") if rest else FREE
+        second = self.branches(tuple(rest), place.assuming(opposite), "elif") if rest else FREE
         if holding.upper == ZERO:
             return cost.then(second)
-        arm = self._block_costs(first.body, place.knowing(first.condition))
+        arm = self._block_costs(first.body, place.assuming(first.condition))
         by_sizes = s.names(first.condition) <= {*place.sizes, "P"}
         shown = f"{keyword} {format_expression(first.condition)}" if by_sizes else None
         return cost.then(self._combine_branches(holding, arm, second, place, shown, first))
@@ -449,14 +452,17 @@ class GridWalk(StatementVisitor[Position, PathCosts]):
         """Combine two branches: by the indicator if sizes decide; else by the sum, as a path may go through both."""
         declared = arm.declared | second.declared
         facts = place.facts
-        if (held := holding.lower) == holding.upper and not place.moves(held):
+        if (held := holding.lower) == holding.upper and not place.depends_on_coordinates(held):
             amounts = {name: choose_by_indicator(held, arm.of(name), second.of(name)) for name in METRICS}
             first, rest = (
                 (lambda amount: choose_by_indicator(held, amount, ZERO_AMOUNT)),
                 (lambda amount: choose_by_indicator(held, ZERO_AMOUNT, amount)),
             )
             if shown is None:
-                steps = [*(step.mapped(first) for step in arm.steps), *(step.mapped(rest) for step in second.steps)]
+                steps = [
+                    *(step.map_totals(first) for step in arm.steps),
+                    *(step.map_totals(rest) for step in second.steps),
+                ]
             else:
                 steps = [step.in_branch(shown, first) for step in arm.steps]
                 steps += [step.in_branch("else", rest) for step in second.steps]
@@ -504,7 +510,7 @@ def _sum_over_iterations(amount: Amount, iterations: IterationRange, above: bool
             return KnownAmount(ZERO, summed.upper) if above else summed
     if not above:
         return total if isinstance(total, KnownAmount) else ZERO_AMOUNT
-    most = iterations.largest(amount)
+    most = iterations.maximum(amount)
     return total if isinstance(most, UnknownAmount) else KnownAmount(ZERO, most.upper * iterations.trips)
 
 

@@ -62,11 +62,11 @@ def derive_accesses(module: Module, algorithm: s.Algorithm, updates: int) -> tup
     if isinstance(amount, UnknownAmount):
         cost = build_cost(METRIC, amount, frozenset(), algorithm)
         if both and find_recursive_component(module, algorithm):
-            cost = replace(cost, interval_at=statements.recursions.closed(algorithm, METRIC).interval_at)
+            cost = replace(cost, interval_at=statements.recursions.solve_metric(algorithm, METRIC).interval_at)
         return cost, steps
     cost = build_cost(METRIC, amount, frozenset(), algorithm) if both else Cost(METRIC, "bounded", ZERO, amount.upper)
     if METRIC in tally.names and find_recursive_component(module, algorithm):
-        closed = statements.recursions.closed(algorithm, METRIC)
+        closed = statements.recursions.solve_metric(algorithm, METRIC)
         known, bounds = closed.interval_at, tuple(bound for piece in closed.pieces for bound in piece.bounds)
         if not both:
             bounds = tuple(replace(bound, value=ZERO) if bound.side == "lower" else bound for bound in bounds)
@@ -91,7 +91,7 @@ class WordModel(CostModel):
         value = Poly.constant(count) if isinstance(count, int) else count
         return self.tally({METRIC: exact_amount(value)}) if value else FREE
 
-    def elements(self, part: object) -> list[s.Element]:
+    def list_accesses(self, part: object) -> list[s.Element]:
         """List the element accesses in one or several expressions."""
         return [element for element in s.find_nodes(part, s.Element) if not self._module.is_view(element)]
 
@@ -118,9 +118,9 @@ class AccessModel(WordModel):
 
     def _count_accesses(self, evaluated: object, maybe: object, again: int = 0) -> Tally:
         """Count the accesses in `evaluated` and `again` more; those in `maybe` or right of `and`, `or` are optional."""
-        most = len(self.elements(evaluated)) + again
+        most = len(self.list_accesses(evaluated)) + again
         right = tuple(operation.right for operation in s.find_nodes(evaluated, s.Binary) if operation.op in LOGICAL)
-        least = max(0, most - len(self.elements((maybe, right))))
+        least = max(0, most - len(self.list_accesses((maybe, right))))
         if least == most:
             return self.words(most)
         return self.tally({METRIC: KnownAmount(Poly.constant(least), Poly.constant(most))})
@@ -220,7 +220,7 @@ class StreamedWordModel(WordModel):
             case s.Invoke(call=call) if self._sharing and (words := self._count_small_call_words(call)) is not None:
                 self.lines = max(self.lines, -(-words // self._line))
                 self._instead[call] = words
-            case s.Local() | s.Assign() if self._module.filled(statement) is not None:
+            case s.Local() | s.Assign() if self._module.find_filled_extents(statement) is not None:
                 self._prepare_fill(statement)
             case _:
                 # This statement keeps no lines: each access costs a line.
@@ -235,7 +235,9 @@ class StreamedWordModel(WordModel):
         return nested or (self._sharing and _is_innermost(loop))
 
     def _count_unwalked_words(self, part: object) -> int:
-        return self._line * sum(1 for element in self.elements(part) if format_expression(element) not in self._walked)
+        return self._line * sum(
+            1 for element in self.list_accesses(part) if format_expression(element) not in self._walked
+        )
 
     def _prepare_fill(self, statement: s.Local | s.Assign) -> None:
         views = filter(self._module.is_view, s.list_evaluated(statement))

@@ -136,11 +136,11 @@ class CaseDerivation(Statements):
         self._lets: dict[str, s.Expr] = {}
         self._last_assigned = _find_last_assignments(algorithm)
 
-    def cases(self) -> list[BodyCase]:
+    def list_cases(self) -> list[BodyCase]:
         """List the cases of the body, one for each path by conditions on sizes. Raises TooManyCasesError."""
         return enumerate_cases(declared_scope(self.module, self._algorithm).facts, self._derive_case)
 
-    def along(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
+    def derive_paths(self, ways: Iterable[DecisionPath]) -> list[BodyCase]:
         """Derive the cases of given paths, which are the same for all metrics."""
         return list(map(self._derive_case, ways))
 
@@ -212,8 +212,8 @@ class CaseDerivation(Statements):
             # Facts of an inner block about an integer of an outer one end with the block, so it is settled later.
             self._unsettled = declared_before
 
-    def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
-        scope = super().behind(statement, scope)
+    def scope_after(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
+        scope = super().scope_after(statement, scope)
         if self._loops:
             return scope
         if statement.integer:
@@ -380,7 +380,7 @@ class Extraction:
         self._outer = outer
         self._done: dict[s.Algorithm, ExtractedSystems] = {}
 
-    def of(self, algorithm: s.Algorithm) -> ExtractedSystems:
+    def extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         """Return the systems of recurrences of a recursive algorithm."""
         if algorithm not in self._done:
             self._done[algorithm] = self._extract_systems(algorithm)
@@ -388,12 +388,12 @@ class Extraction:
 
     def _extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         try:
-            first = self._make_case_derivation(algorithm, (), split=False).cases()
+            first = self._make_case_derivation(algorithm, (), split=False).list_cases()
             names, paths = self._list_counted_metrics(first), [case.way for case in first]
-            cases = tuple(self._make_case_derivation(algorithm, names, split=False).along(paths))
+            cases = tuple(self._make_case_derivation(algorithm, names, split=False).derive_paths(paths))
             systems = {metric: self._build_system(metric, algorithm, cases, split=False) for metric in names}
             if None in systems.values():
-                bounded = tuple(self._make_case_derivation(algorithm, names, split=True).along(paths))
+                bounded = tuple(self._make_case_derivation(algorithm, names, split=True).derive_paths(paths))
                 for metric, system in systems.items():
                     if system is None:
                         systems[metric] = self._build_system(metric, algorithm, bounded, split=True)
@@ -418,7 +418,7 @@ class Extraction:
                 return partial(_apply_functions, target, dict.fromkeys(names, not split))
             if target in circle or not find_recursive_component(self._outer.module, target):
                 return None
-            extracted = self.of(target)
+            extracted = self.extract_systems(target)
             if (gap := extracted.gap) is not None:
                 return lambda _: gap
             return partial(
@@ -467,7 +467,7 @@ class Extraction:
         """Return the declared facts about sizes, as one object whose cached proofs all metrics share."""
         return declared_scope(self._outer.module, algorithm).facts
 
-    def systems(self, metric: str) -> dict[str, SizeFunction]:
+    def collect_functions(self, metric: str) -> dict[str, SizeFunction]:
         """Collect all functions of a metric that were extracted so far, by name."""
         result: dict[str, SizeFunction] = {}
         for extracted in self._done.values():

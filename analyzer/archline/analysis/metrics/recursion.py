@@ -74,7 +74,7 @@ class RecursionSolver:
 
     def extract_systems(self, algorithm: s.Algorithm) -> ExtractedSystems:
         """Return the systems of recurrences of a recursive algorithm."""
-        return self._extraction.of(algorithm)
+        return self._extraction.extract_systems(algorithm)
 
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
@@ -83,23 +83,23 @@ class RecursionSolver:
             return Tally(gap=gap)
         declared = frozenset[str]().union(*(case.tally.declared for case in extracted.cases))
         names = [name for name in extracted.systems if model.metric(name).name in model.asked]
-        return model.tally({name: self.closed(algorithm, name).amount for name in names}, declared)
+        return model.tally({name: self.solve_metric(algorithm, name).amount for name in names}, declared)
 
-    def plain(self, algorithm: s.Algorithm) -> Tally:
+    def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression instead of regimes, which loops sum more easily."""
         costs = self.tally(algorithm)
         amounts = {name: self._merge_regimes(algorithm, name, costs.amount(name)) for name in costs.names}
         return replace(self._outer.model.tally(amounts, costs.declared), gap=costs.gap)
 
     def _merge_regimes(self, algorithm: s.Algorithm, metric: str, amount: Amount) -> Amount:
-        if isinstance(amount, UnknownAmount) or not self.closed(algorithm, metric).pieces:
+        if isinstance(amount, UnknownAmount) or not self.solve_metric(algorithm, metric).pieces:
             return amount
         extracted = self.extract_systems(algorithm)
         least, most = extracted.function(metric, False), extracted.function(metric, True)
-        high = None if most is None else self.everywhere(most, metric, True)
+        high = None if most is None else self.find_bound_at_all_sizes(most, metric, True)
         if least is None or most is None or high is None:
             return amount
-        low = self.everywhere(least, metric, False) or ZERO
+        low = self.find_bound_at_all_sizes(least, metric, False) or ZERO
         if low != high:
             # Sums of capped sizes over a loop are long, and few proofs succeed for them.
             low, high = remove_caps(low, least.facts, upper=False), remove_caps(high, most.facts, upper=True)
@@ -128,13 +128,13 @@ class RecursionSolver:
         return "declare what decreases with `decreases` in its header"
 
     @memoised
-    def closed(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
+    def solve_metric(self, algorithm: s.Algorithm, metric: str) -> MetricSolution:
         """Return the solution of a metric of a recursive algorithm; its amount is unknown if none is found."""
         system = self._missing_termination_proof(algorithm) or self.extract_systems(algorithm).system(metric)
         if not isinstance(system, RecurrenceSystem):
             return MetricSolution(system or ZERO_AMOUNT)
         solution = self._sum_over_kinds(algorithm, metric) or self._solve_system(algorithm, metric, system)
-        functions = self._extraction.systems(metric)
+        functions = self._extraction.collect_functions(metric)
         names = tuple(system.functions)
         if not all(_depends_on_sizes(function, functions) for function in system.functions.values()):
             return solution
@@ -152,7 +152,7 @@ class RecursionSolver:
         if metric not in self._outer.model.asked or not self._outer.model.metric(metric).by_kind:
             return None
         systems = self.extract_systems(algorithm).systems
-        kinds = [self.closed(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
+        kinds = [self.solve_metric(algorithm, name) for name in systems if name.startswith(f"{metric}.")]
         exact = [
             kind.amount.upper
             for kind in kinds
@@ -205,12 +205,12 @@ class RecursionSolver:
 
         return IntegerRecurrence(least.function, most.function, most.indices, foreign_bounds)
 
-    def everywhere(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
+    def find_bound_at_all_sizes(self, function: SizeFunction, metric: str, upper: bool) -> Poly | None:
         """Return a bound of a function that is one expression and holds at all sizes; None if none is found."""
         key = function.name, upper
         if key not in self._everywhere:
             function = self._inside.get(key, function)
-            closed = self.closed(function.algorithm, metric)
+            closed = self.solve_metric(function.algorithm, metric)
             if isinstance(closed.amount, UnknownAmount):
                 self._everywhere[key] = None
             elif not closed.pieces:
@@ -226,7 +226,7 @@ class RecursionSolver:
         with limit_effort(MAX_EFFORT, own=True):
             inputs = replace(self._search_inputs(metric, reduced.function), capped=capped)
             bound = search_bound(reduced.function, upper, inputs, everywhere=True)
-        return None if bound is None else reduced.restored(bound.value)
+        return None if bound is None else reduced.restore_indices(bound.value)
 
     def _find_bound_without_maxima(self, function: SizeFunction, metric: str, upper: bool, found: Poly) -> Poly:
         """Return a bound without maxima in place of `found`, for proofs about powers of two."""
@@ -252,7 +252,7 @@ class RecursionSolver:
         """
 
         def bound_at_call(arguments: tuple[Poly, ...], facts: Facts) -> Poly:
-            form = self.everywhere(function, metric, side is BoundSide.UPPER)
+            form = self.find_bound_at_all_sizes(function, metric, side is BoundSide.UPPER)
             if form is None or (side is BoundSide.EXACT and not self._is_exact(function, metric)):
                 needed = "closed form" if side is BoundSide.EXACT else "bound"
                 raise TooComplexError(f"no {needed} of `{function.algorithm.name}`, which it calls, was found")
@@ -274,12 +274,12 @@ class RecursionSolver:
         return bound_at_call
 
     def _is_exact(self, function: SizeFunction, metric: str) -> bool:
-        amount = self.closed(function.algorithm, metric).amount
+        amount = self.solve_metric(function.algorithm, metric).amount
         return self._exact.get(function.name) is not None or (isinstance(amount, KnownAmount) and amount.exact)
 
     def _search_inputs(self, metric: str, function: SizeFunction) -> SearchInputs:
         """Collect the inputs of a search for bounds of a function: bounds of other algorithms, and sampled values."""
-        functions = self._extraction.systems(metric)
+        functions = self._extraction.collect_functions(metric)
         foreign = {side: self._foreign_bounds(metric, function, side) for side in BoundSide}
         # Metrics share sample points, as their bounds have many terms in common.
         places = self._places.setdefault(function.algorithm, PointTable())
@@ -292,14 +292,14 @@ class RecursionSolver:
 
     def _foreign_bounds(self, metric: str, function: SizeFunction, side: BoundSide) -> ForeignBounds:
         """Map the functions of all other algorithms, by name, to the bounds of their calls."""
-        functions = self._extraction.systems(metric)
+        functions = self._extraction.collect_functions(metric)
         foreign = {name: called for name, called in functions.items() if called.algorithm is not function.algorithm}
         return {name: self._make_call_bound(called, metric, side) for name, called in foreign.items()}
 
     def _value_table(self, metric: str) -> ValueTable:
         """Return the table that computes values of all functions of a metric."""
         values = self._values.setdefault(metric, ValueTable({}))
-        values.learn(self._extraction.systems(metric))
+        values.add_functions(self._extraction.collect_functions(metric))
         return values
 
     def _solve_side(self, function: SizeFunction, metric: str, upper: bool) -> ProvedBound | None:
@@ -334,8 +334,8 @@ class RecursionSolver:
         lower, upper, algorithm = least.function, most.function, most.function.algorithm
         low = self._solve_side(lower, metric, False)
         if low is not None and whole[0] is whole[1] and self._exact[upper.name] is not None:
-            value = least.restored(low.value)
-            return replace(solution_by_regimes(*whole, value, value), proofs=(InductionProof.of("=", low),))
+            value = least.restore_indices(low.value)
+            return replace(solution_by_regimes(*whole, value, value), proofs=(InductionProof.from_bound("=", low),))
         by_levels = self._sum_levels(least, most, whole)
         if by_levels is not None and isinstance(by_levels.amount, KnownAmount) and by_levels.amount.exact:
             return by_levels
@@ -352,12 +352,14 @@ class RecursionSolver:
         proofs = (
             InductionProof(">=", bottom, reason="a count is never negative")
             if low is None
-            else InductionProof.of(">=", low),
+            else InductionProof.from_bound(">=", low),
             InductionProof("<=", top, reason="it is at most the work")
             if high is None
-            else InductionProof.of("<=", high),
+            else InductionProof.from_bound("<=", high),
         )
-        return replace(solution_by_regimes(*whole, least.restored(bottom), most.restored(top)), proofs=proofs)
+        return replace(
+            solution_by_regimes(*whole, least.restore_indices(bottom), most.restore_indices(top)), proofs=proofs
+        )
 
     def _sum_levels(
         self, least: LengthRecurrence, most: LengthRecurrence, whole: tuple[SizeFunction, SizeFunction]
@@ -366,7 +368,10 @@ class RecursionSolver:
         below, above = bound_by_levels(least.function), bound_by_levels(most.function)
         if above.upper is None:
             return None
-        low, high = ZERO if below.lower is None else least.restored(below.lower), most.restored(above.upper)
+        low, high = (
+            ZERO if below.lower is None else least.restore_indices(below.lower),
+            most.restore_indices(above.upper),
+        )
         reason = "the sum over the levels, by induction"
         proofs: tuple[InductionProof, ...] = (InductionProof("=", high, reason=reason),)
         if low != high:
@@ -393,7 +398,10 @@ class RecursionSolver:
         proofs = tuple(
             proof
             for layer, where in zip(components.layers, components.conditions, strict=True)
-            for proof in (InductionProof.of(">=", layer.low, where), InductionProof.of("<=", layer.high, where))
+            for proof in (
+                InductionProof.from_bound(">=", layer.low, where),
+                InductionProof.from_bound("<=", layer.high, where),
+            )
         )
         return replace(solution_by_regimes(components.least, components.most, low, high), proofs=proofs)
 
@@ -424,7 +432,7 @@ class RecursionSolver:
         limit = self._outer.model.metric(metric).at_most
         if limit is None or may_exceed(metric, self._outer.module, algorithm):
             return None
-        solution = self.closed(algorithm, limit)
+        solution = self.solve_metric(algorithm, limit)
         if isinstance(solution.amount, UnknownAmount):
             return None
         return solution.pieces[-1].upper if solution.pieces else solution.amount.upper

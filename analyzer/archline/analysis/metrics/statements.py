@@ -76,7 +76,7 @@ class RecursionCosts(Protocol):
     def tally(self, algorithm: s.Algorithm) -> Tally:
         """Return the costs of one execution of the body at all sizes, without the 1 of the call."""
 
-    def plain(self, algorithm: s.Algorithm) -> Tally:
+    def single_expression_tally(self, algorithm: s.Algorithm) -> Tally:
         """Return these costs with each bound in a single expression, without a split into regimes."""
 
 
@@ -135,7 +135,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
             return unknown_cost(str(problem), algorithm.span), ()
         closed = tally.then(self.model.sync, scope.facts)
         shortest = partial(reduce_in_sizes, facts=scope.facts)
-        return closed.ended(
+        return closed.map_amounts(
             lambda amount: map_bounds(express_in_sizes(amount, scope.facts, algorithm), shortest)
         ), steps
 
@@ -153,12 +153,12 @@ class Statements(StatementVisitor[Scope, Outcome]):
         facts = scope.facts
         varies = any(not value.names <= scope.fixed for value in sizes.values())
         if self._solves and varies and find_recursive_component(self.module, target):
-            body = self.recursions.plain(target)
+            body = self.recursions.single_expression_tally(target)
 
         def at_call(amount: Amount) -> Amount:
             return amount_at_sizes(amount, sizes, facts, call)
 
-        return self.model.event(CALL).then(body.ended(at_call), facts)
+        return self.model.event(CALL).then(body.map_amounts(at_call), facts)
 
     def sizes(self, call: s.Call, target: s.Algorithm, scope: Scope) -> Mapping[str, Poly]:
         """Return the sizes and indices of a callee at a call, in the sizes of the caller."""
@@ -202,13 +202,13 @@ class Statements(StatementVisitor[Scope, Outcome]):
                 steps.append(DerivationStep(statement.span, rule, tally, children, span_rule))
             if statement.assumed and self._solves:
                 scope = bind_assumed_integers(statement.assumed, body[: number - 1], body[number - 1 :], scope)
-            scope = self.behind(statement, scope, body[number:])
+            scope = self.scope_after(statement, scope, body[number:])
             holds_array = holds_array or statement.array is not None
         if holds_array:
             total = total.then(self.model.sync, scope.facts)
         return total, tuple(steps)
 
-    def behind(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
+    def scope_after(self, statement: s.Stmt, scope: Scope, following: tuple[s.Stmt, ...] = ()) -> Scope:
         """Return the scope after a statement, given the statements that follow it in its block."""
         return scope_after(statement, scope)
 
@@ -263,7 +263,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
     def _storing_cost(self, statement: s.Local | s.Assign, scope: Scope) -> Tally:
         """Return the cost of evaluating a value once and storing it, for a filled array in every element."""
         cost = total_evaluation_cost(s.list_evaluated(statement), scope, self)
-        shape = self.module.filled(statement)
+        shape = self.module.find_filled_extents(statement)
         if shape is None:
             return cost
         extents = []
@@ -294,9 +294,9 @@ class Statements(StatementVisitor[Scope, Outcome]):
         total, children = self._count_loop(loop, scope)
         if not total.exact and len(self._guards) > before and self.counts_guards:
             if not total.known:
-                return total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts), children
+                return total.tighten(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts), children
             with suppress(OutOfBudgetError), limit_effort(MAX_SECOND_BOUND_PRODUCTS):
-                total = total.within(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts)
+                total = total.tighten(self._with_fewer_guards()._derive_loop(loop, scope)[0], scope.facts)
         return total, children
 
     def _with_fewer_guards(self) -> Self:
@@ -324,7 +324,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         test = self._iteration_cost(loop, inner)
         once = test.then(body, inner.facts)
         if loop.parallel:
-            side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.largest(path.finish)))
+            side_by_side = once.map(iterations.sum, lambda path: max_plus.serial_map(iterations.maximum(path.finish)))
             return side_by_side.then(self.model.fork(fork_depth(iterations)), scope.facts), children
 
         def sum_over_iterations(tally: Tally) -> Tally:
@@ -400,7 +400,7 @@ class Statements(StatementVisitor[Scope, Outcome]):
         if not total.known:
             # Without a value for the loop variable, guards on it depend on data, and so are bounded.
             bounded, children = self._bound_loop_by_trip_count(loop, trips, scope.without_value(loop.variable))
-            total = total.within(bounded, scope.facts)
+            total = total.tighten(bounded, scope.facts)
         return total, children
 
     def _bound_loop_by_trip_count(self, loop: s.Loop, trips: Amount, scope: Scope) -> Result:

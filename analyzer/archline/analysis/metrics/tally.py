@@ -48,7 +48,7 @@ class Tally:
         amount = self.sums.get(name, ZERO_AMOUNT) if path is None else path.finish
         return amount if self.gap is None or isinstance(amount, UnknownAmount) else self.gap
 
-    def whole(self, name: str) -> Amount:
+    def total_amount(self, name: str) -> Amount:
         """Return the amount of a metric in total: the sum over its kinds if that is exact, else the total count."""
         kinds = [amount for kind, amount in self.sums.items() if kind.startswith(f"{name}.")]
         kinds_sum: Amount = ZERO_AMOUNT
@@ -97,7 +97,7 @@ class Tally:
             paths={name: of_paths(path) for name, path in self.paths.items()},
         )
 
-    def ended(self, function: Callable[[Amount], Amount]) -> Tally:
+    def map_amounts(self, function: Callable[[Amount], Amount]) -> Tally:
         """Apply a function to every amount; a path becomes serial, with the time at which all code has ended."""
         return self.map(function, lambda path: max_plus.serial_map(function(path.finish)))
 
@@ -118,7 +118,7 @@ class Tally:
         amounts = map(self.amount, self.names)
         return max((len(amount.upper.terms) for amount in amounts if isinstance(amount, KnownAmount)), default=0)
 
-    def within(self, second: Tally, facts: Facts) -> Tally:
+    def tighten(self, second: Tally, facts: Facts) -> Tally:
         """Combine two tallies of the same code to the tighter bounds; if neither is proved tighter, use `second`."""
         if self.gap is not None or second.gap is not None:
             # A tally with a gap lacks counts, so that the other one is used.
@@ -189,11 +189,11 @@ class DerivationStep:
     span_rule: str | None = None
     counter: tuple[str, Poly] | None = None
 
-    def mapped(self, function: Callable[[Poly], Poly]) -> DerivationStep:
+    def map_values(self, function: Callable[[Poly], Poly]) -> DerivationStep:
         """Apply a function to every expression of the steps."""
         return replace(
             self,
-            tally=self.tally.ended(lambda amount: map_bounds(amount, function)),
-            children=tuple(child.mapped(function) for child in self.children),
+            tally=self.tally.map_amounts(lambda amount: map_bounds(amount, function)),
+            children=tuple(child.map_values(function) for child in self.children),
             counter=None if self.counter is None else (self.counter[0], function(self.counter[1])),
         )

@@ -35,4 +35,4 @@ def find_model(name: str) -> Model:
     chosen = load_models()[names.index(plain)]
     for option in options:
         chosen = chosen.with_option(option)
-    return chosen.checked()
+    return chosen.require_units()

@@ -65,7 +65,7 @@ class BoxSpace:
     named: Callable[[Boxes], Mapping[str, BoundsOverBoxes]]
     sharp: bool
 
-    def bounds(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
+    def bound_boxes(self, problem: EnergyProblem, rows: Points) -> tuple[Array, Any]:
         """Return a lower bound on the objective in each box, and which constraints may hold at some point of it."""
         starts = range(0, count_points(rows), CHUNK)
         parts = [self._find_bounds(problem, _select_rows(rows, slice(start, start + CHUNK))) for start in starts]
@@ -76,7 +76,7 @@ class BoxSpace:
         wide += [name for name, (low, high) in self.held.items() if low != high]
         boxes = self._make_boxes(rows, wide)
         objective, sides = problem.select_necessary(self.sharp)
-        low, _ = boxes.ends(lambda part: _enclose_formula(objective, part, self.named(part)))
+        low, _ = boxes.bound_formula(lambda part: _enclose_formula(objective, part, self.named(part)))
         fits = np.ones((len(sides), count_points(rows)), bool)
         for index, (left, right) in enumerate(sides):
 
@@ -84,11 +84,11 @@ class BoxSpace:
                 names = self.named(part)
                 return _enclose_formula(left, part, names) - _enclose_formula(right, part, names)
 
-            smallest, largest = boxes.ends(above)
+            smallest, largest = boxes.bound_formula(above)
             fits[index] = smallest <= ROUNDING_TOLERANCE * np.abs(largest)
         return low, fits
 
-    def possible(self, rows: Points) -> Any:
+    def mark_possible(self, rows: Points) -> Any:
         """Return a mark for each box: False if some fact is false at every point of it."""
         marks, boxes = np.ones(count_points(rows), bool), self._make_boxes(rows, ())
         names = {*self.held, *(name.removesuffix(FROM) for name in rows)}
@@ -112,10 +112,12 @@ def enclose_cost(cost: Cost, boxes: Boxes, lower: bool, words: Mapping[str, int]
     """
     end = cost.lower if lower else cost.upper
     assert end is not None
-    enclosure = boxes.of(end.substitute({name: Poly.constant(size) for name, size in words.items()}) if words else end)
+    enclosure = boxes.bound_expression(
+        end.substitute({name: Poly.constant(size) for name, size in words.items()}) if words else end
+    )
     if cost.status == "bounded" and cost.metric in WHOLE_METRICS:
         enclosure += boxes.number(*((0, 1) if lower else (-1, 0)))
-    return enclosure.at_least(boxes.number(0))
+    return enclosure.take_maximum(boxes.number(0))
 
 
 def _mark_possible_boxes(fact: s.Fact, boxes: Boxes, known: Any) -> Any:
@@ -171,9 +173,9 @@ class _BoxEvaluator:
     def call(self, function: str, values: Sequence[BoundsOverBoxes], expr: s.Call) -> BoundsOverBoxes:
         match function:
             case "max":
-                return reduce(BoundsOverBoxes.at_least, values)
+                return reduce(BoundsOverBoxes.take_maximum, values)
             case "min":
-                return reduce(BoundsOverBoxes.at_most, values)
+                return reduce(BoundsOverBoxes.take_minimum, values)
             case "sqrt":
                 return values[0].root()
             case "log2":
@@ -257,11 +259,11 @@ class BoxSearch:
 
     def _prune_boxes(self, rows: Points) -> tuple[Points, Array]:
         """Return the boxes that may have feasible points, with bounds on the objective."""
-        rows = _select_rows(rows, self.space.possible(rows))
+        rows = _select_rows(rows, self.space.mark_possible(rows))
         if not count_points(rows):
             return rows, np.zeros(0)
         self.count += count_points(rows)
-        bounds, fits = self.space.bounds(self.problem, rows)
+        bounds, fits = self.space.bound_boxes(self.problem, rows)
         keep = fits.all(axis=0) & (bounds < np.inf)
         return _select_rows(rows, keep), bounds[keep]
 

@@ -54,18 +54,18 @@ class SignomialProgram:
     high: Vector
     whole: list[int]
 
-    def compared(self, *first: Pair) -> Comparisons:
+    def build_comparisons(self, *first: Pair) -> Comparisons:
         """Return comparisons of the `first` pairs and the constraints."""
         return Comparisons(len(self.low), self.sums, (*first, *self.pairs))
 
-    def level(self, value: float) -> Pair:
+    def compare_objective(self, value: float) -> Pair:
         """Compare the objective, without its constant, with a value."""
         left, right = split_by_sign(add_sums(self.objective, {(): value}, -1))
         return left or TINY_SUM, right or TINY_SUM
 
     @property
     def convex(self) -> bool:
-        return not self.whole and self.compared(self.level(1.0)).convex
+        return not self.whole and self.build_comparisons(self.compare_objective(1.0)).convex
 
     def value(self, y: Vector) -> tuple[float, float]:
         """Return the objective at a point, without its constant, and its positive part if it subtracts (else 0)."""
@@ -140,7 +140,9 @@ class BranchAndBound:
         """Return a local optimum of comparisons with its value, repeatedly if the objective has negative terms."""
         model, value, scale = self._model, *self._model.value(y)
         for _ in range(MAX_LEVELS):
-            optimal = find_local_optimum(model.compared(model.level(value if scale else 1.0)).at, y, low, high)
+            optimal = find_local_optimum(
+                model.build_comparisons(model.compare_objective(value if scale else 1.0)).at, y, low, high
+            )
             y, before, (value, scale) = optimal.y, value, model.value(optimal.y)
             if not optimal.feasible or not scale or abs(value - before) <= 1e-14 * abs(value):
                 break
@@ -168,7 +170,9 @@ class BranchAndBound:
         at = (low + high) / 2
         if self.best is not None:
             at[((low <= self.best.y) & (self.best.y <= high)).all(axis=1)] = self.best.y
-        planes, errors = self._model.compared(self._model.level(self._level)).below(low, high, at)
+        planes, errors = self._model.build_comparisons(self._model.compare_objective(self._level)).find_planes_below(
+            low, high, at
+        )
         rows = np.array([*np.eye(len(planes)), *self._rows])
         planes = np.tensordot(rows, planes, 1)
         values, with_objective = minimise_planes(planes, low, high), rows[:, 0] > 0

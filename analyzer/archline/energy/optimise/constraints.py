@@ -37,7 +37,7 @@ class FormulaReader:
     on: ModelOnMachine
     sizes: tuple[str, ...]
 
-    def formula(self, expr: s.Expr) -> s.Expr:
+    def resolve_formula(self, expr: s.Expr) -> s.Expr:
         """Replace the names of a formula by their meanings. Raises ArchlineError (AL458, AL462)."""
         used, model = s.names(expr), self.on.model
         sizes = {name: s.Name(f"{SIZE_PREFIX}{name}", span=expr.span) for name in self.sizes}
@@ -45,7 +45,7 @@ class FormulaReader:
         meanings |= {name: model.answer(name) for name in ANSWER_UNITS if name in used - sizes.keys()}
         for name in used - {*meanings, *sizes, *FORMULA_NAMES}:
             raise make_name_error(s.Name(name, span=expr.span), [*meanings, *ANSWER_UNITS, *sizes, *FORMULA_NAMES])
-        return self.on.known(substitute_names(expr, {**meanings, **sizes}))
+        return self.on.require_known(substitute_names(expr, {**meanings, **sizes}))
 
     @property
     def units(self) -> dict[str, Dimension]:
@@ -54,7 +54,7 @@ class FormulaReader:
         letters = {letter: METRICS[metric].dimension for letter, metric in self.on.model.letters.items()}
         return {**letters, **answers, **dict.fromkeys(self.sizes, DIMENSIONLESS)}
 
-    def constraints(self, texts: Sequence[str]) -> Iterator[Constraint]:
+    def read_constraints(self, texts: Sequence[str]) -> Iterator[Constraint]:
         """Yield the constraints that a user typed. Raises ArchlineError (AL461, AL462, AL490)."""
         for text in texts:
             yield from self._read_constraint(text)
@@ -80,21 +80,21 @@ class FormulaReader:
                 raise error(rules.CONSTRAINT, f"`{match_unit[3]}`, in {match_unit[5]}, is not a number", span=left.span)
             value = Fraction(number) * unit.factor
             right: s.Expr = b.number(value)
-            yield from self.compared(match_unit[2], left, right, text, str(unit.dimension))
+            yield from self.read_comparison(match_unit[2], left, right, text, str(unit.dimension))
             return
         for fact in parse_facts(text, "--subject"):
             match fact:
                 case s.Binary(op="<=" | ">=" | "==" | "<" | ">" as op, left=left, right=right):
                     numbers = [side for side in (left, right) if not names_in(side)]
                     require_same_units([side for side in (left, right) if side not in numbers], self.units)
-                    yield from self.compared(op, left, right, text)
+                    yield from self.read_comparison(op, left, right, text)
                 case _:
                     hint = 'write FORMULA <= NUMBER UNIT, such as "time <= 2 ms"'
                     raise error(rules.CONSTRAINT, f"`{text}` does not compare formulas", span=fact.span, hint=hint)
 
-    def compared(self, op: str, left: s.Expr, right: s.Expr, text: str, unit: str = "") -> Iterator[Constraint]:
+    def read_comparison(self, op: str, left: s.Expr, right: s.Expr, text: str, unit: str = "") -> Iterator[Constraint]:
         """Yield the constraints of a comparison; `<` and `>` count as `<=` and `>=`."""
-        smaller, larger = self.formula(left), self.formula(right)
+        smaller, larger = self.resolve_formula(left), self.resolve_formula(right)
         sides = [side for side in (left, right) if names_in(side)]
         bounded = format_expression(sides[0]) if len(sides) == 1 else ""
         if op in ("<=", "<", "=="):

@@ -78,7 +78,7 @@ class Comparisons:
         value, gradient, second = (np.array([left[k] - right[k] for left, right in both]) for k in range(3))
         return value, gradient, second
 
-    def below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
+    def find_planes_below(self, low: Vector, high: Vector, at: Vector) -> tuple[Vector, Vector]:
         """Return planes below all functions over boxes, which are close to them at one point of each box.
 
         The axes are functions, boxes, and slopes with the constant. The second result is the amount by which the width

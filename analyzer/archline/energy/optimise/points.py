@@ -119,7 +119,7 @@ class Candidates:
         return self._found[place, indices]
 
     def _evaluated(self, place: int, indices: tuple[int, ...]) -> _PointValue | None:
-        problem = self._problem.under(indices)
+        problem = self._problem.with_constraints(indices)
         exact = self._exact({name: int(values[place]) for name, values in self.points.items()}, problem)
         if exact is None:
             return None

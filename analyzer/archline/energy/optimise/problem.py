@@ -79,7 +79,7 @@ class EnergyProblem:
             return objective.upper, [(left.upper, right.lower) for left, right in sides]
         return objective.lower, [(left.lower, right.upper) for left, right in sides]
 
-    def under(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> EnergyProblem:
+    def with_constraints(self, kept: Sequence[int], objective: FormulaBounds[s.Expr] | None = None) -> EnergyProblem:
         """Return the problem with some of the constraints, and with another objective."""
         rest = {name: bound for name, bound in self.bounds.items() if not name.startswith(("left ", "right "))}
         bounds = {**rest, "objective": objective or self.bounds["objective"]}
@@ -91,15 +91,15 @@ class EnergyProblem:
         """Return the problem whose optimum is the minimum of the bounded side of a constraint, or 1/its maximum."""
         constraint, is_upper_bound = self.constraints[index], not names_in(self.constraints[index].right)
         if is_upper_bound:
-            return replace(self.under(kept, self.bounds[f"left {index}"]), objective=constraint.left)
+            return replace(self.with_constraints(kept, self.bounds[f"left {index}"]), objective=constraint.left)
         sides = self.bounds[f"right {index}"]
         low, high, inverse = (
             s.Binary("/", s.Integer(1, span=end.span), end, span=end.span)
             for end in (sides.upper, sides.lower, constraint.right)
         )
-        return replace(self.under(kept, FormulaBounds(low, high)), objective=inverse)
+        return replace(self.with_constraints(kept, FormulaBounds(low, high)), objective=inverse)
 
-    def end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
+    def select_end(self, value: FormulaBounds[s.Expr]) -> s.Expr:
         """Return the upper end of a formula's bounds; the lower one if the problem is not about upper ends."""
         return value.upper if self.upper else value.lower
 

@@ -60,7 +60,7 @@ def solve_over_reals(problem: p.EnergyProblem, values: Mapping[str, float]) -> p
         variables=variables,
         at=at,
         ranges=answer.ranges(value, zip(models, searches, strict=True)) if closed else {},
-        binding=tuple(answer.binding()),
+        binding=tuple(answer.binding_texts()),
         closed_form=answer.closed_forms(values, at) if closed else {},
         points=boxes,
         notes=() if models[place].convex or not closed else (CONNECTED_RANGES_NOTE,),
@@ -80,7 +80,7 @@ def _signomial_programs(
         sides += [
             ({}, fold(end.lower, reader)) for name, end in problem.bounds.items() if name.startswith(p.AMOUNT_PREFIX)
         ]
-        return [fold(problem.end(problem.bounds["objective"]), reader), *(add_sums(*side, -1) for side in sides)]
+        return [fold(problem.select_end(problem.bounds["objective"]), reader), *(add_sums(*side, -1) for side in sides)]
 
     for reader, (objective, *sides) in iterate_choices(
         {item.key: i for i, item in enumerate(problem.variables)}, values, read
@@ -117,7 +117,7 @@ class _Solution:
 
     def __init__(self, problem: p.EnergyProblem, model: SignomialProgram, best: LocalOptimum, *, closed: bool) -> None:
         self.problem, self.model, self.best = problem, model, best
-        weighted = zip([model.level(1.0), *model.pairs], best.weights, strict=True)
+        weighted = zip([model.compare_objective(1.0), *model.pairs], best.weights, strict=True)
         used = {
             index
             for pair, weight in weighted
@@ -168,7 +168,7 @@ class _Solution:
         limit, spans = value * (1 + p.NEAR_OPTIMUM_SHARE), [[y] for y in self.best.y]
         for model, search in cases:
             if search.best is not None and search.value <= limit:
-                near = model.level(limit - model.constant)
+                near = model.compare_objective(limit - model.constant)
                 for index, ends in enumerate(spans):
                     ends += _find_span(model, index, search.best.y, model.low, model.high, near)
         numbers = [self._convert_span(index, min(ends), max(ends)) for index, ends in enumerate(spans)]
@@ -186,7 +186,7 @@ class _Solution:
         numbers = {**values, **{variable.key: float(at[variable.name]) for variable in every}}
         fixed = {*self.free, *np.flatnonzero(np.abs(self.best.slopes) > MIN_MULTIPLIER)}
         unknown = [variable.key for index, variable in enumerate(every) if index not in fixed and not variable.integer]
-        objective = self.problem.end(self.problem.bounds["objective"])
+        objective = self.problem.select_end(self.problem.bounds["objective"])
         formulas = derive_closed_forms(
             objective, [self.problem.sides(index) for index in self._binding_indices], unknown, numbers
         )
@@ -198,7 +198,7 @@ class _Solution:
         weights = zip(self.model.origins, self.best.weights[1:], strict=True)
         return [origin for origin, weight in weights if origin >= 0 and weight > MIN_MULTIPLIER]
 
-    def binding(self) -> Iterator[str]:
+    def binding_texts(self) -> Iterator[str]:
         yield from dict.fromkeys(self.problem.constraints[index].text for index in self._binding_indices)
         for index, variable in enumerate(self.problem.variables):
             (low, high), y, slope = _find_range(variable), self.best.y[index], self.best.slopes[index]
@@ -214,6 +214,6 @@ def _find_span(
     """Return the smallest and largest logarithm of a variable that a search reaches from a feasible point."""
     ends = [y[index]]
     for sign in (1.0, -1.0):
-        reached = find_local_optimum(model.compared(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
+        reached = find_local_optimum(model.build_comparisons(({((index, sign),): 1.0}, ONE), *more).at, y, low, high)
         ends += [reached.y[index]] if reached.feasible else []
     return min(ends), max(ends)

@@ -148,8 +148,8 @@ class OptimisationTask:
         check_facts(where, [self.chosen])
         more = parse_facts(where, "--where") if where else ()
         reading = FormulaReader(self.on, self.sizes)
-        constraints = [*reading.constraints(subject)]
-        objective = reading.formula(s.Name(minimise, span=b.DERIVED))
+        constraints = [*reading.read_constraints(subject)]
+        objective = reading.resolve_formula(s.Name(minimise, span=b.DERIVED))
         sides = [side for constraint in constraints for side in (constraint.left, constraint.right)]
         self.held = frozenset().union(*map(names_in, (objective, *sides))) & METRICS.keys()
         if self.halved:
@@ -183,7 +183,7 @@ class OptimisationTask:
     def _cache(self) -> CacheUsed | None:
         """The cache that the costs depend on; None if Z or L varies or is given, or if they depend on no cache."""
         settings, named = self.settings, {*self.at, *(variable.name for variable in self.variables)} & {"Z", "L"}
-        if named or isinstance(self.chosen, FormulaSubject) or not (self.on.needed | self.held) & {*OF_CACHE}:
+        if named or isinstance(self.chosen, FormulaSubject) or not (self.on.metrics_needed | self.held) & {*OF_CACHE}:
             return None
         cache = settings.cache
         return CacheUsed(cache.Z, cache.L, cache.policy, settings.chosen_cache, settings.of_machine)
@@ -253,7 +253,9 @@ class OptimisationTask:
 
         def searched(kept: Sequence[int]) -> BoxSearch:
             search = BoxSearch(
-                self._build_space(problem.under(kept), facts, least), problem.under(kept), self._build_candidates
+                self._build_space(problem.with_constraints(kept), facts, least),
+                problem.with_constraints(kept),
+                self._build_candidates,
             )
             search.run(start)
             return search
@@ -325,7 +327,7 @@ class OptimisationTask:
         if self.real:
             space = self._build_space(problem, (), {})
             rows = {name: values for name, values in points.items() if name not in self.at}
-            key, fit = space.bounds(problem, rows or points)
+            key, fit = space.bound_boxes(problem, rows or points)
             return Candidates(problem, points, key, fit, False, self._evaluate_exactly)
         points, columns, sharp = self._build_columns(problem, points)
         length = count_points(points)

@@ -54,9 +54,9 @@ def write_call_on_grid(
             write_ends.append(write_end)
         else:
             _pass_argument(fn, parameter, argument, forms, arguments)
-    fn.step(CALL_EVENT)
-    fn.settle()
-    fn.cut()
+    fn.count_event(CALL_EVENT)
+    fn.update_span()
+    fn.count_block_so_far()
     group = write_group(fn, node, callee, along)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
@@ -73,7 +73,7 @@ def write_call_on_grid(
 def _write_algorithm_call(
     fn: AlgorithmWriter, expr: s.Call, callee: s.Algorithm, forms: list[str], arguments: list[str], spawned: bool
 ) -> str:
-    fn.step(CALL_EVENT)
+    fn.count_event(CALL_EVENT)
     function = fn.instance(callee, tuple(forms))
     site = fn.site(rules.WHERE, expr.span, f"the call of `{callee.name}`")
     if spawned:
@@ -109,7 +109,7 @@ def _cast_literal(fn: AlgorithmWriter, argument: str) -> str:
 
 
 def _write_spawn(fn: AlgorithmWriter, function: str, site: int, arguments: list[str]) -> None:
-    fn.settle()
+    fn.update_span()
     fn.event(TraceEvent.SPAWN)
     fn.save_trace_position()
     task = fn.assign_name("new_task(mem)", "task") if fn.options.races else ""
@@ -127,7 +127,7 @@ def write_sync(fn: AlgorithmWriter) -> None:
     frame = fn.frame
     if not frame.pending:
         return
-    fn.settle()
+    fn.update_span()
     fn.flush()
     fn.emit(f"{frame.span} = max({frame.span}, {frame.pending})")
     if fn.options.races:

@@ -45,11 +45,11 @@ def _write_comparison(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr)
     kinds = (fn.kind(left), fn.kind(right))
     if Kind.REAL in kinds:
         first, second = write_real(fn, left), write_real(fn, right)
-        fn.operation(COMPARISON_KIND, real=True)
+        fn.count_operation(COMPARISON_KIND, real=True)
     else:
         first, second = write_integer(fn, left), write_integer(fn, right)
         if Kind.INT in kinds:
-            fn.operation(op, real=False)
+            fn.count_operation(op, real=False)
     return f"({first.text} {op} {second.text})"
 
 

@@ -130,7 +130,7 @@ def write_extern_call(fn: AlgorithmWriter, expr: s.Call) -> str:
         values.append(write_real(fn, argument).text if is_real else write_integer(fn, argument).text)
     if not fn.free:
         fn.block.cost[f"{EXTERN} {extern.name}"] += 1
-        fn.emit(f"{fn.frame.span} += K[{fn.layout.extern(extern)}]")
+        fn.emit(f"{fn.frame.span} += K[{fn.layout.use_extern(extern)}]")
     text = f"E_{extern.name}({', '.join(values)})"
     result = fn.assign_name(text if extern.result is None else f"{_CONVERSIONS[extern.result]}({text})", "v")
     if extern.result == "int":
@@ -198,13 +198,13 @@ def _write_name(fn: AlgorithmWriter, expr: s.Name, name: str) -> Code:
             return Code(write_register(fn, expr, meaning), INT_LIMIT, atom=meaning.fixed)
         case _:
             # In declared costs, names may also be symbols of the machine and cost symbols of externs.
-            return Code(f"K[{fn.layout.symbol(name)}]", INT_LIMIT)
+            return Code(f"K[{fn.layout.use_symbol(name)}]", INT_LIMIT)
 
 
 def _write_binary(fn: AlgorithmWriter, expr: s.Binary, op: str, left: Code, right: Code) -> Code:
     data = fn.kind(expr) is Kind.INT
     if data:
-        fn.operation(op, real=False)
+        fn.count_operation(op, real=False)
     if op in ("//", "%", "/"):
         return _write_division(fn, expr, op, left, right, data)
     if op == "^":
@@ -292,7 +292,7 @@ def _write_function(fn: AlgorithmWriter, expr: s.Call, function: str) -> Code:
     data = fn.kind(expr) is Kind.INT
     values = [write_integer(fn, argument) for argument in expr.arguments]
     for _ in range(max(1, len(values) - 1) if data else 0):
-        fn.operation(function, real=False)
+        fn.count_operation(function, real=False)
     match function:
         case "min" | "max":
             bound = max(INT_LIMIT if value.bound is None else value.bound for value in values)
@@ -330,7 +330,7 @@ def _write_rounding(fn: AlgorithmWriter, expr: s.Call, function: str, inner: s.E
         case _:
             pass
     if fn.kind(expr) is Kind.INT:
-        fn.operation(function, real=False)
+        fn.count_operation(function, real=False)
     return write_integer(fn, inner)
 
 
@@ -407,10 +407,10 @@ def _write_real_binary(fn: AlgorithmWriter, op: str, left: s.Expr, right: s.Expr
     base = write_real(fn, left)
     if op == "^":
         exponent = write_integer(fn, right)
-        fn.operation(OPERATION_KINDS[op], real=True)
+        fn.count_operation(OPERATION_KINDS[op], real=True)
         return put_brackets(fn, f"power({base.text}, float({exponent.text}))", base, exponent)
     second = write_real(fn, right)
-    fn.operation(OPERATION_KINDS[op], real=True)
+    fn.count_operation(OPERATION_KINDS[op], real=True)
     return combine_reals(fn, op, base, second)
 
 
@@ -430,8 +430,8 @@ def _write_real_call(fn: AlgorithmWriter, expr: s.Call) -> Code:
     if function in ("min", "max"):
         result = values[0]
         for value in values[1:]:
-            fn.operation(function, real=True)
+            fn.count_operation(function, real=True)
             result = write_extreme(fn, function, result, value)
         return result
-    fn.operation(function, real=True)
+    fn.count_operation(function, real=True)
     return put_brackets(fn, f"{_REAL_FUNCTIONS[function]}({values[0].text})", values[0])

@@ -114,8 +114,8 @@ def _format_optional(expr: s.Expr | None) -> str:
 
 def _settle_counters(fn: AlgorithmWriter) -> None:
     """Write updates of the span and all counters before a step, which reads them."""
-    fn.settle()
-    fn.cut()
+    fn.update_span()
+    fn.count_block_so_far()
 
 
 @contextmanager

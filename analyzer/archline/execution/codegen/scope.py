@@ -27,12 +27,12 @@ class Layout:
     used_externs: dict[str, s.Extern] = field(default_factory=dict)
     used_symbols: set[str] = field(default_factory=set)
 
-    def extern(self, extern: s.Extern) -> int:
+    def use_extern(self, extern: s.Extern) -> int:
         """Record that an extern is used; return the slot of the amount that a call of it adds to the span."""
         self.used_externs[extern.name] = extern
         return self.externs[extern.name]
 
-    def symbol(self, name: str) -> int:
+    def use_symbol(self, name: str) -> int:
         """Record that a cost symbol or machine symbol is used; return its slot."""
         self.used_symbols.add(name)
         return self.symbols[name]
@@ -127,8 +127,8 @@ class AlgorithmWriter(FunctionWriter):
     def _interrupt_block(self) -> None:
         """Count the costs so far before control flow: on a grid, steps inside of it read them."""
         if self.algorithm_axes:
-            self.settle()
-            self.cut()
+            self.update_span()
+            self.count_block_so_far()
         super()._interrupt_block()
 
     def array_kind(self, element: str) -> Kind:
@@ -166,7 +166,7 @@ class AlgorithmWriter(FunctionWriter):
         self.names = before
 
     @contextmanager
-    def inside(self, variable: str) -> Iterator[None]:
+    def loop_body(self, variable: str) -> Iterator[None]:
         """Open the body of a loop with a variable in generated code."""
         before, self.iteration = self.iteration, (*self.iteration, variable)
         yield

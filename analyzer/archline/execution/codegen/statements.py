@@ -77,7 +77,7 @@ def write_loop(fn: AlgorithmWriter, node: s.Loop, block: BlockWriter) -> None:
     index = IntegerValue(
         variable, _bound_variable(lo_code, hi_code), _find_lower_limit(fn, node), None if node.down else hi
     )
-    with fn.scope(), fn.inside(variable):
+    with fn.scope(), fn.loop_body(variable):
         fn.define(node.variable, index)
         if node.parallel:
             _write_parallel_loop(fn, node, header, trips, block)
@@ -112,14 +112,14 @@ def _find_lower_limit(fn: AlgorithmWriter, node: s.Loop) -> int | None:
 def _write_serial_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
     with fn.looped(header, node.span) as account:
         if not (fn.grid and is_only_transfer(node.body)):
-            fn.step(ITERATION)
+            fn.count_event(ITERATION)
         block(fn, node.body)
     if account.straight:
-        fn.close(account, trips)
+        fn.count_block(account, trips)
 
 
 def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: Atom, block: BlockWriter) -> None:
-    fn.settle()
+    fn.update_span()
     outer = fn.frame
     _share_registers(fn, node.body)
     longest = fn.assign_name("0", "m")
@@ -132,13 +132,13 @@ def _write_parallel_loop(fn: AlgorithmWriter, node: s.Loop, header: str, trips: 
     with fn.strand(**variables), fn.looped(header, node.span) as account:
         fn.event(TraceEvent.ITERATION)
         _begin_iteration(fn)
-        fn.step(ITERATION)
+        fn.count_event(ITERATION)
         block(fn, node.body)
         if forks:
             write_sync(fn)
         fn.flush()
         if not account.straight:
-            fn.cut()
+            fn.count_block_so_far()
         fn.emit(f"if {fn.frame.span} > {longest}:")
         fn.emit(f" {longest} = {fn.frame.span}")
         if fn.options.races:
@@ -181,16 +181,16 @@ def write_while_loop(fn: AlgorithmWriter, node: s.While, block: BlockWriter) -> 
         limit = fn.assign_name(value.text, "m")
     iterations = fn.assign_name("0", "w")
     site = _make_limit_site(fn, node.limit, node.span)
-    with fn.inside(iterations), fn.looped("while True:", node.span):
-        fn.step(TEST)
+    with fn.loop_body(iterations), fn.looped("while True:", node.span):
+        fn.count_event(TEST)
         test = write_condition(fn, node.condition)
-        fn.cut()
+        fn.count_block_so_far()
         fn.emit(f"if not {test}:")
         fn.emit(" break")
         fn.emit(f"{iterations} += 1")
         fn.check(f"not {iterations} <= {limit}", site, iterations)
         fn.count_steps("1")
-        fn.step(ITERATION)
+        fn.count_event(ITERATION)
         block(fn, node.body)
 
 
@@ -317,8 +317,8 @@ def _write_local_on_grid(fn: AlgorithmWriter, node: s.Local, type_: s.ArrayType)
     with fn.uncounted():
         test = write_condition(fn, node.when) if node.when is not None else "True"
     allocation = write_allocation(fn, node, type_)
-    fn.settle()
-    fn.cut()
+    fn.update_span()
+    fn.count_block_so_far()
     with fn.counted(f"if {test}:", node.span):
         if shared:
             load_shared(fn, allocation.view, write_view(fn, value), node, value)
@@ -414,7 +414,7 @@ def _write_element_assignment(fn: AlgorithmWriter, node: s.Assign, target: s.Ele
 
 def _write_update(fn: AlgorithmWriter, node: s.Assign, before: Code, value: Code, kind: Kind) -> Code:
     op = fn.resolve_operator(node.op)
-    fn.operation(OPERATION_KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
+    fn.count_operation(OPERATION_KINDS.get(op, op) if kind is Kind.REAL else op, real=kind is Kind.REAL)
     if kind is Kind.REAL:
         return write_extreme(fn, op, before, value) if op in ("min", "max") else combine_reals(fn, op, before, value)
     if op in ("min", "max"):
@@ -461,7 +461,7 @@ def _write_branches(fn: AlgorithmWriter, branches: tuple[s.Branch, ...]) -> None
     """Write an `if` with its branches: a test is executed, and counted, only if the tests before it have failed."""
     first, *rest = branches
     assert first.condition is not None
-    fn.step(TEST)
+    fn.count_event(TEST)
     test = write_condition(fn, first.condition)
     with fn.counted(f"if {test}:", first.span):
         write_block(fn, first.body)

@@ -51,11 +51,11 @@ class Tables:
     sites: list[CheckSite] = field(default_factory=list)
     blocks: list[Counter[str]] = field(default_factory=list)
 
-    def site(self, site: CheckSite) -> int:
+    def add_site(self, site: CheckSite) -> int:
         self.sites.append(site)
         return FIRST_SITE + len(self.sites) - 1
 
-    def block(self, cost: Counter[str]) -> int:
+    def add_block(self, cost: Counter[str]) -> int:
         """Add a block of straight-line code with a cost; return its number."""
         self.blocks.append(cost)
         return len(self.blocks) - 1
@@ -182,7 +182,7 @@ class FunctionWriter:
     # Failures
     def site(self, rule: Rule, span: Span, message: str, variants: Sequence[str] = (), hint: str | None = None) -> int:
         """Add a site where the run may stop; return its number."""
-        return self.tables.site(CheckSite(rule, span, message, tuple(variants), hint))
+        return self.tables.add_site(CheckSite(rule, span, message, tuple(variants), hint))
 
     def check(self, failed: str, site: int, *values: str) -> None:
         """Write a check that stops the run at a site if `failed` is true."""
@@ -194,7 +194,7 @@ class FunctionWriter:
     def block(self) -> Block:
         return self._blocks[-1]
 
-    def operation(self, kind: str, real: bool) -> None:
+    def count_operation(self, kind: str, real: bool) -> None:
         """Count one operation, on reals or on `int` data, unless inside `uncounted`."""
         if self.free:
             return
@@ -202,13 +202,13 @@ class FunctionWriter:
         self.block.cost[WORK] += 1
         self.block.span += 1
 
-    def step(self, event: Counted) -> None:
+    def count_event(self, event: Counted) -> None:
         """Count one unit of work and span that is not an operation: an iteration, a test, a call."""
         self.block.cost[event.kind] += 1
         self.block.cost[WORK] += 1
         self.block.span += 1
 
-    def settle(self) -> None:
+    def update_span(self) -> None:
         """Add the span of the block so far to its variable, before a fork or a join reads that."""
         if self.block.span:
             self.emit(f"{self.frame.span} += {self.block.span}")
@@ -219,7 +219,7 @@ class FunctionWriter:
         """Log pending accesses before control flow; if the strand spawns, update the span, as a fork may read it."""
         self.flush()
         if self.frame.pending:
-            self.settle()
+            self.update_span()
         self.block.straight = False
 
     @contextmanager
@@ -230,7 +230,7 @@ class FunctionWriter:
             self._blocks.append(Block(self.block.looped))
             yield
             self.flush()
-            self.close(self._blocks.pop())
+            self.count_block(self._blocks.pop())
 
     @contextmanager
     def looped(self, header: str, span: Span) -> Iterator[Block]:
@@ -243,9 +243,9 @@ class FunctionWriter:
             self.flush()
             last = self._blocks.pop()
             if not last.straight:
-                self.close(last)
+                self.count_block(last)
 
-    def close(self, block: Block, times: str = "1") -> None:
+    def count_block(self, block: Block, times: str = "1") -> None:
         """Write the counting of `times` executions of a block; `times` is an expression without side effects."""
         if block.span:
             amount = str(block.span) if times == "1" else f"{block.span} * {times}"
@@ -256,7 +256,7 @@ class FunctionWriter:
         """Write the counting of costs other than span, `times` times."""
         if not cost:
             return
-        counter = self._first_counter + self.tables.block(Counter(cost))
+        counter = self._first_counter + self.tables.add_block(Counter(cost))
         if looped and not self.grid:
             self.counters.append(str(counter))
             self.emit(f"x{counter} += {times}")
@@ -265,7 +265,7 @@ class FunctionWriter:
 
     def finish(self) -> None:
         self.flush()
-        self.close(self._blocks[0])
+        self.count_block(self._blocks[0])
 
     def count_steps(self, steps: str) -> None:
         """Write the counting of steps, and the check of their limit."""
@@ -300,11 +300,11 @@ class FunctionWriter:
         """Write the check for races of an access to a register that iterations of a parallel loop share."""
         self._check_race(PendingAccess("0", kind, self._race_site(span, what), shadow))
 
-    def cut(self) -> None:
+    def count_block_so_far(self) -> None:
         """Write the counting of the costs of the block so far, as control may leave it here."""
         self.flush()
         block = self._blocks.pop()
-        self.close(block)
+        self.count_block(block)
         self._blocks.append(Block(block.looped, straight=False))
 
     def flush(self) -> None:
@@ -394,14 +394,14 @@ class FunctionWriter:
             self.emit("last = -1")
 
     @property
-    def position(self) -> str:
+    def trace_position(self) -> str:
         """The expression for the number of accesses so far, for an event."""
         return "now" if self.options.compiled else "len(T)"
 
     def event(self, kind: int, value: str = "0") -> None:
         if self.options.events:
             self.flush()
-            self.emit(f"event(mem, {kind}, {self.position}, {value})")
+            self.emit(f"event(mem, {kind}, {self.trace_position}, {value})")
 
     @contextmanager
     def strand(self, **changes: str) -> Iterator[None]:

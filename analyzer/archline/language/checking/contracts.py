@@ -48,19 +48,19 @@ class FormulaChecker:
     why_not: Callable[[s.Name], Reason | None]
     algorithms: Library | None = None
 
-    def quantity(self, expr: s.Expr) -> None:
+    def check_quantity(self, expr: s.Expr) -> None:
         """Check a formula that must be a number."""
         if self._note_kind(expr) is Kind.BOOL:
             message = f"`{format_short(expr)}` is a condition, where a number is expected"
             self.findings.add(rules.BAD_QUANTITY, message, expr.span)
 
-    def fact(self, fact: s.Fact) -> None:
+    def check_fact(self, fact: s.Fact) -> None:
         match fact:
             case s.IsPower(value=a, base=b) | s.Divides(divisor=a, value=b):
-                self.quantity(a)
-                self.quantity(b)
+                self.check_quantity(a)
+                self.check_quantity(b)
             case s.IsSquare(value=a):
-                self.quantity(a)
+                self.check_quantity(a)
             case _:
                 kind = self._note_kind(fact)
                 if kind is not None and kind is not Kind.BOOL:
@@ -102,13 +102,13 @@ class FormulaChecker:
                     self.findings.add(rule, message, expr.span, hint)
                 return None
             case s.Unary(op="not", operand=operand):
-                self.fact(operand)
+                self.check_fact(operand)
                 return Kind.BOOL
             case s.Unary(operand=operand):
                 return self._check_arithmetic([operand])
             case s.Binary(op="and" | "or", left=left, right=right):
-                self.fact(left)
-                self.fact(right)
+                self.check_fact(left)
+                self.check_fact(right)
                 return Kind.BOOL
             case s.Binary(op=op, left=left, right=right):
                 kind = self._check_arithmetic([left, right])
@@ -232,13 +232,13 @@ def check_contract(body: BodyContext) -> None:
     """Check the facts and bounds of an algorithm's header."""
     formulas = make_formula_checker(body)
     for fact in body.algorithm.where:
-        formulas.fact(fact)
+        formulas.check_fact(fact)
         body.assume(fact)
     for ensures in body.algorithm.ensures:
         _check_subject(body, ensures)
-        formulas.quantity(ensures.bound)
+        formulas.check_quantity(ensures.bound)
         for fact in ensures.when:
-            formulas.fact(fact)
+            formulas.check_fact(fact)
 
 
 def _check_subject(body: BodyContext, ensures: s.Ensures) -> None:
@@ -277,7 +277,7 @@ def check_extern(findings: Findings, facts: CheckedFacts, extern: s.Extern) -> N
 
     formulas = FormulaChecker(findings, facts, lambda name: name not in names, why_not)
     for amount, metric in extern.costs:
-        formulas.quantity(amount)
+        formulas.check_quantity(amount)
         check_metric(findings, metric, DECLARABLE, amount.span)
 
 
@@ -319,16 +319,16 @@ def check_claim(findings: Findings, facts: CheckedFacts, library: Library, claim
         defined.update(name for name, _ in claim.at)
     known_names = defined.__contains__
     formulas = FormulaChecker(findings, facts, known_names, why_not, library)
-    formulas.quantity(claim.left)
-    formulas.quantity(claim.right)
+    formulas.check_quantity(claim.left)
+    formulas.check_quantity(claim.right)
     without_costs = FormulaChecker(findings, facts, known_names, why_not)
     for fact in claim.where:
-        without_costs.fact(fact)
+        without_costs.check_fact(fact)
     for symbol, amount in claim.at:
         if not known_names(symbol):
             rule, message, hint = why_not(s.Name(symbol, span=claim.span))
             findings.add(rule, message, claim.span, hint)
-        without_costs.quantity(amount)
+        without_costs.check_quantity(amount)
 
 
 def list_costs(claim: s.Claim) -> list[s.Call]:

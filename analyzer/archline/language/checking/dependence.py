@@ -401,7 +401,9 @@ class _AgreementPass(StatementVisitor[None, None]):
         sampler = self.program.sampler
         differing = self._compare_members(group, guards, value, sampler.points(self.path))
         # If they differ at some sizes, the smallest are reported.
-        return differing and (self._compare_members(group, guards, value, sampler.small(self.path)) or differing)
+        return differing and (
+            self._compare_members(group, guards, value, sampler.sample_small_points(self.path)) or differing
+        )
 
     def _compare_members(
         self,

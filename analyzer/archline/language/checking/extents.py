@@ -109,7 +109,9 @@ def find_disagreement(body: BodyContext, expected: s.Expr, actual: s.Expr, bindi
     if not differences or None in differences:
         return None
     # An example with several processors and small sizes is the clearest.
-    small = sorted(body.sampler.small(body.path), key=lambda point: (point.get("P") == 1, sum(point.values())))
+    small = sorted(
+        body.sampler.sample_small_points(body.path), key=lambda point: (point.get("P") == 1, sum(point.values()))
+    )
     return next(filter(None, map(difference, small)), differences[0])
 
 

@@ -116,7 +116,7 @@ class Sampler:
         self._path, self._points = list(path), points
         return points
 
-    def small(self, path: Path) -> list[dict[str, int]]:
+    def sample_small_points(self, path: Path) -> list[dict[str, int]]:
         """Return more points on a path, of small sizes."""
         return [point for most in _SMALL_LIMITS for point in self._find_points(path, 4 * [*_EMPTY_POINTS], 0, most)]
 

@@ -67,7 +67,7 @@ def check_statement_tree(body: BodyContext, statement: s.Stmt) -> None:
                 _check_assumption(body, fact)
         case s.Costs(amounts=amounts):
             for amount, metric in amounts:
-                make_formula_checker(body).quantity(amount)
+                make_formula_checker(body).check_quantity(amount)
                 check_metric(body.findings, metric, DECLARABLE, amount.span)
         case s.Loop():
             _check_loop(body, statement)

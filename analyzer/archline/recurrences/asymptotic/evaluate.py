@@ -54,7 +54,7 @@ def evaluate(
     for arithmetic in (EXACT_ARITHMETIC, BALL_ARITHMETIC):
         try:
             value = Evaluator(problem, point, arithmetic, exact_logs=True, limit=limit).at(point)
-            return arithmetic.plain(value)
+            return arithmetic.to_python_number(value)
         except NoValueError as error:
             reason = str(error)
     raise EvaluationRefusedError(reason)
@@ -123,9 +123,9 @@ class Evaluator:
         missing = [name for name in self._asked.parameters if name not in point]
         if missing:
             raise EvaluationRefusedError(f"`{missing[0]}` has no value")
-        return self.of(self._asked.name, *(point[name] for name in self._asked.parameters))
+        return self.evaluate_call(self._asked.name, *(point[name] for name in self._asked.parameters))
 
-    def of(self, function: str, *sizes: int | Fraction | float) -> Number:
+    def evaluate_call(self, function: str, *sizes: int | Fraction | float) -> Number:
         """Return the value of `function` at sizes. Raises EvaluationRefusedError and NoValueError."""
         self._count = 0
         return self._compute_value(function, tuple(self._arithmetic.number(size) for size in sizes))
@@ -183,7 +183,7 @@ class Evaluator:
         for case in function.cases:
             if case.condition is None or case.condition(environment):
                 break
-        size_of = self._arithmetic.size
+        size_of = self._arithmetic.round_size
         calls: list[_StackEntry] = []
         for callee, arguments in case.calls:
             sizes = tuple([size_of(argument(environment, [])) for argument in arguments])

@@ -68,7 +68,7 @@ class TermReader:
     def power(self, terms: Terms, exponent: fmpq) -> Terms:
         """Return a power of a sum, expanded for small natural exponents, else terms of the same growth."""
         if len(terms) == 1:
-            return (terms[0].to_the(exponent),)
+            return (terms[0].raise_to(exponent),)
         if not terms:
             if exponent > 0:
                 return ()
@@ -80,7 +80,9 @@ class TermReader:
             return expanded
         if exponent < 0:
             _reject_difference(terms)
-        return _make_representative_terms(tuple(term.to_the(exponent) for term in _find_positive_leading_terms(terms)))
+        return _make_representative_terms(
+            tuple(term.raise_to(exponent) for term in _find_positive_leading_terms(terms))
+        )
 
     def _read_call(self, expr: s.Expr, function: str, arguments: tuple[s.Expr, ...]) -> Terms:
         read_arguments = [self.read(argument) for argument in arguments]
@@ -229,7 +231,7 @@ class Alternative:
         """Return the sum of two alternatives."""
         return Alternative(self.calls + other.calls, self.amounts + other.amounts)
 
-    def scaled(self, op: str, factor: s.Expr) -> Alternative:
+    def scale(self, op: str, factor: s.Expr) -> Alternative:
         """Return the alternative multiplied (`op` is `*`) or divided (`/`) by a factor."""
 
         def scale(part: s.Expr | None) -> s.Expr:
@@ -268,9 +270,9 @@ def read_alternatives(expr: s.Expr, functions: frozenset[str], *, amounts: bool 
                 if is_recursive(left) and is_recursive(right):
                     raise OutOfReachError("a product of recursive calls: the recurrence is not linear")
                 weight, calls = (right, left) if is_recursive(left) else (left, right)
-                return tuple(alternative.scaled("*", weight) for alternative in read(calls))
+                return tuple(alternative.scale("*", weight) for alternative in read(calls))
             case s.Binary(op="/", left=left, right=right) if not is_recursive(right):
-                return tuple(alternative.scaled("/", right) for alternative in read(left))
+                return tuple(alternative.scale("/", right) for alternative in read(left))
             case s.Call(function=function) if function in functions:
                 return (Alternative(((None, part),), ()),)
             case _:
@@ -431,7 +433,7 @@ def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     calls = tuple(
         WeightedCall(
             inner.function,
-            call.weight.times(_substitute_weight(inner.weight, call.argument)),
+            call.weight.multiply(_substitute_weight(inner.weight, call.argument)),
             compose_arguments(call.argument, inner.argument),
         )
         for inner in body.calls
@@ -439,7 +441,7 @@ def _inline_call(branch: CallSum, call: WeightedCall, body: CallSum) -> CallSum:
     terms = substitute_argument(body.terms, call.argument)
     return CallSum(
         merge_calls(branch.calls + calls),
-        collect_terms((*branch.terms, *(call.weight.times(term) for term in terms))),
+        collect_terms((*branch.terms, *(call.weight.multiply(term) for term in terms))),
     )
 
 

@@ -49,7 +49,7 @@ class BoundingSum:
     calls: tuple[tuple[CallArgument, fmpq], ...]
     added: s.Expr | None
 
-    def expression(self, size: str) -> s.Expr:
+    def build_expression(self, size: str) -> s.Expr:
         """Return the sum as the right-hand side of a recurrence in `size`."""
         sizes = (
             build.binary("-", build.name(size), build.number(-argument.offset))
@@ -63,7 +63,7 @@ class BoundingSum:
         ]
         return _build_sum([*parts, *([] if self.added is None else [self.added])])
 
-    def below(self, rival: BoundingSum) -> bool:
+    def is_at_most(self, rival: BoundingSum) -> bool:
         """Test whether the sum is at most `rival`, by comparing the weights of calls and the non-recursive costs."""
         weights = dict(rival.calls)
         fewer = all(weight <= weights.get(called, fmpq(0)) for called, weight in self.calls)
@@ -102,13 +102,13 @@ class OneSidedRecurrence:
             raise OutOfReachError(f"its calls change the index `{size}`")
         return size
 
-    def problem(self) -> RealRecurrence:
+    def build_recurrence(self) -> RealRecurrence:
         """Return the recurrence over real sizes."""
         size, other_sizes = self.size, [name for name in self._function.least if name != self.size]
         steps = self._steps
         beyond = [step for step in steps if step.facts.bounds[size].most is None]
         branches = list(dict.fromkeys(map(self._build_branch, beyond)))
-        value = self._build_maximum(branches) if self.upper else self._select_smallest(branches).expression(size)
+        value = self._build_maximum(branches) if self.upper else self._select_smallest(branches).build_expression(size)
         base = BaseValue((build.ONE,), self._build_base_value(steps) if other_sizes else build.ONE)
         return RealRecurrence((RealDefinition(FUNCTION_NAME, (size,), (EquationCase(value),), (base,)),))
 
@@ -175,13 +175,13 @@ class OneSidedRecurrence:
         return growth
 
     def _build_maximum(self, branches: Sequence[BoundingSum]) -> s.Expr:
-        needed = [x for x in branches if not any(x != y and x.below(y) for y in branches)]
-        values = [x.expression(self.size) for x in needed]
+        needed = [x for x in branches if not any(x != y and x.is_at_most(y) for y in branches)]
+        values = [x.build_expression(self.size) for x in needed]
         return values[0] if len(values) == 1 else build.call("max", *values)
 
     @staticmethod
     def _select_smallest(branches: Sequence[BoundingSum]) -> BoundingSum:
-        smallest = next((branch for branch in branches if all(map(branch.below, branches))), None)
+        smallest = next((branch for branch in branches if all(map(branch.is_at_most, branches))), None)
         if smallest is None:
             raise OutOfReachError("its cases have different recursive calls and costs")
         return smallest

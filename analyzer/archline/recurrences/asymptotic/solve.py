@@ -167,7 +167,7 @@ def evaluate_log2(problem: RealRecurrence, sizes: list[int | Fraction], symbols:
     """Return log2 of the function at the sizes. Raises OutOfReachError."""
     try:
         evaluator = Evaluator(problem, symbols, BALL_ARITHMETIC, limit=_MAX_EVALUATIONS)
-        values = [evaluator.of(problem.asked.name, size) for size in sizes]
+        values = [evaluator.evaluate_call(problem.asked.name, size) for size in sizes]
     except EvaluationRefusedError as reason:
         raise OutOfReachError(f"the recurrence could not be evaluated to check the answer: {reason}") from None
     except (NoValueError, OverflowError):
@@ -200,7 +200,7 @@ def _check_closed_form(problem: RealRecurrence, closed: ClosedExpression, symbol
             evaluator = Evaluator(problem, symbols, arithmetic, exact_logs=True, limit=_MAX_EVALUATIONS)
             formula = CompiledFormula(closed.expr, arithmetic)
             for point in closed.places[:_MAX_CHECKED_SIZES]:
-                left = evaluator.of(problem.asked.name, point)
+                left = evaluator.evaluate_call(problem.asked.name, point)
                 right = formula.at({size: point, **symbols})
                 if not _is_equal(left, right):
                     raise OutOfReachError("the closed form found does not agree with the recurrence")
@@ -335,7 +335,7 @@ class _SystemSolver:
                 if call.weight.coefficient < 0:
                     raise OutOfReachError("a recursive call is subtracted")
                 grown = substitute_argument(self._known[call.function].terms, call.argument)
-                terms += [replace(call.weight.times(term), exact=False) for term in grown]
+                terms += [replace(call.weight.multiply(term), exact=False) for term in grown]
         return CallSum(own_calls, collect_terms(terms))
 
     def _find_group_bases(self, name: str, group: frozenset[str]) -> InitialValues:

@@ -90,7 +90,7 @@ class GrowthTerm:
         """Return the term with these powers of the size and its logarithms in place of its own."""
         return replace(self, powers=trim_powers(powers))
 
-    def times(self, right: GrowthTerm) -> GrowthTerm:
+    def multiply(self, right: GrowthTerm) -> GrowthTerm:
         """Return the product of two terms."""
         return GrowthTerm(
             self.coefficient * right.coefficient,
@@ -99,7 +99,7 @@ class GrowthTerm:
             self.exact and right.exact,
         )
 
-    def to_the(self, exponent: fmpq) -> GrowthTerm:
+    def raise_to(self, exponent: fmpq) -> GrowthTerm:
         """Return a rational power of a term with a positive coefficient, or an integer power of any term."""
         coefficient, exact = _compute_coefficient_power(self.coefficient, exponent)
         return GrowthTerm(
@@ -162,7 +162,7 @@ def multiply_terms(left: tuple[GrowthTerm, ...], right: tuple[GrowthTerm, ...]) 
     """Return the product of two sums. Raises OutOfReachError if it has too many terms."""
     if len(left) * len(right) > 400:
         raise OutOfReachError("its products have too many terms")
-    return collect_terms(a.times(b) for a in left for b in right)
+    return collect_terms(a.multiply(b) for a in left for b in right)
 
 
 def compare_growth(left: GrowthTerm, right: GrowthTerm) -> int:

@@ -64,7 +64,7 @@ class SpectralExponent:
         self._polynomial: fmpq_poly = fmpq_mat(rows).charpoly()
         self.exponent = find_log_of_greatest_root(self._polynomial, self._factor)
 
-    def excess(self, at: Constant) -> int:
+    def compare(self, at: Constant) -> int:
         """Return the sign of the exponent minus `at`. Raises OutOfReachError if it is undecided."""
         value = find_rational_power(self._factor, at)
         if value is None:
@@ -102,7 +102,7 @@ def solve_by_matrix(system: Mapping[str, Branches], bases: InitialValues, stated
     branches = [branch for alternatives in system.values() for branch in alternatives]
     terms = [term for branch in branches for term in branch.terms]
     contributions = [term.with_powers(make_powers(0, p)) for term in bases.growing]
-    contributions += [compute_contribution(term, p, spectrum.excess) for term in terms]
+    contributions += [compute_contribution(term, p, spectrum.compare) for term in terms]
     if not contributions:
         raise OutOfReachError(ZERO_FUNCTION_REASON)
     return SolvedFunction(

@@ -170,7 +170,7 @@ class SizeSequence:
         """Return the k-th size."""
         return self.start * self.factor**k if self.stride is None else self.start + self.stride * k
 
-    def counter(self, more: fmpq) -> s.Expr:
+    def build_counter(self, more: fmpq) -> s.Expr:
         """Return the expression k + `more` in terms of the size."""
         counted = b.divide_products([self.log], [] if is_integer_literal(self.bits, 1) else [self.bits])
         more -= self.shift
@@ -187,17 +187,19 @@ class SizeSequence:
             return base ** -int(self.start.p), [] if base == 1 else [(make_factor(power), ONE_CONSTANT)]
         exponent = log_ratio(abs(ratio), self.factor)
         sign: Factors = (
-            [(make_factor(b.binary("^", b.number(-1), self.counter(self.shift))), ONE_CONSTANT)] if ratio < 0 else []
+            [(make_factor(b.binary("^", b.number(-1), self.build_counter(self.shift))), ONE_CONSTANT)]
+            if ratio < 0
+            else []
         )
         if self.relative and exponent.is_rational and exponent.rational.q == 1:
             return fmpq(1), [(make_factor(self.size), exponent), (make_factor(b.number(self.start)), -exponent), *sign]
         growing = b.binary("/", self.size, b.number(self.start)) if self.relative else self.size
         return ratio ** -int(self.shift.p), [(make_factor(growing), exponent), *sign]
 
-    def written(self, piece: ClosedTerm, logs: int, named: Factors) -> WeightedProducts | None:
+    def write_term(self, piece: ClosedTerm, logs: int, named: Factors) -> WeightedProducts | None:
         """Return a term times bits^logs and the factors `named` as products in the size; k^i is expanded."""
         if piece.ratio is None:
-            factor = (make_factor(b.call("fibonacci", self.counter(fmpq(piece.shift)))), ONE_CONSTANT)
+            factor = (make_factor(b.call("fibonacci", self.build_counter(fmpq(piece.shift)))), ONE_CONSTANT)
             whole: WeightedProducts = [
                 (piece.coefficient, [*named, factor, (make_factor(self.bits), Constant.of(logs))])
             ]
@@ -394,7 +396,7 @@ def _solve_by_linearity(
             if pieces is None:
                 return None
             for piece in pieces:
-                sums = sequence.written(piece, logs, named)
+                sums = sequence.write_term(piece, logs, named)
                 if sums is None:
                     return None
                 solution += sums

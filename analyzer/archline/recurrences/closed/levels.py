@@ -75,9 +75,9 @@ class DividedSize:
         """The size in terms of the number of levels: end*base^k."""
         return self.end * self._power_of_base
 
-    def restored(self, value: Poly) -> Poly:
+    def restore_size(self, value: Poly) -> Poly:
         """Replace the number of levels in a value by the size."""
-        depth = self._depth
+        depth = self._levels_in_size
         quotient = Poly.symbol(self.size) * self.end**-1
 
         def rewrite_terms(poly: Poly) -> Poly:
@@ -110,7 +110,7 @@ class DividedSize:
         return a.exponential(self.base, Poly.symbol(LEVEL))
 
     @property
-    def _depth(self) -> Poly:
+    def _levels_in_size(self) -> Poly:
         logs = a.log2(Poly.symbol(self.size))
         ((monomial, coefficient),) = self.end.terms.items()
         logs = logs - log2_of_number(coefficient)
@@ -136,7 +136,7 @@ class LevelStep:
     counted: frozenset[str]
     given: Mapping[str, Poly]
 
-    def after(self, levels: Poly) -> dict[str, Poly]:
+    def compute_sizes_after(self, levels: Poly) -> dict[str, Poly]:
         """Return the values after a number of levels of the sizes that the call multiplies."""
         return {name: Poly.symbol(name) * expand_power(factor, levels) for name, factor in self.factors.items()}
 
@@ -158,7 +158,7 @@ def bound_by_levels(function: SizeFunction) -> BoundingForms:
     depth = _find_divided_size(function, leaves, level_steps)
     if len(leaves) != 1 or depth is None or len(level_steps) < len(steps):
         return _bound_peak(function, leaves)
-    return _FormSearch(function, leaves[0], level_steps, depth).form()
+    return _FormSearch(function, leaves[0], level_steps, depth).search_bounds()
 
 
 def _bound_peak(function: SizeFunction, leaves: Sequence[Equation]) -> BoundingForms:
@@ -242,7 +242,7 @@ class _FormSearch:
         self._counted = [step for step in steps if step not in self._down]
         self._steps = steps
 
-    def form(self) -> BoundingForms:
+    def search_bounds(self) -> BoundingForms:
         """Return the sharpest bounds that are guessed and proved, from each side."""
         proved: dict[BoundSide, Poly] = {}
         for guess in map(expand_logarithms, self._iterate_guesses()):
@@ -261,7 +261,7 @@ class _FormSearch:
         )
 
     def _restore_divided_size(self, value: Poly | None) -> Poly | None:
-        return None if value is None else self._depth.restored(value)
+        return None if value is None else self._depth.restore_size(value)
 
     # Guesses
     def _iterate_guesses(self) -> Iterator[Poly]:
@@ -282,10 +282,12 @@ class _FormSearch:
         """Guess the value if this case applies at all levels: down to the leaf, or to the last `least` above it."""
         levels = Poly.symbol(LEVEL)
         added, rest = self._express_in_levels(step.added, levels), {LEVEL: levels - _PASSED}
-        end = self._express_in_levels(self._leaf.value, ZERO).substitute({**step.after(levels), **step.given})
+        end = self._express_in_levels(self._leaf.value, ZERO).substitute(
+            {**step.compute_sizes_after(levels), **step.given}
+        )
         yield self._sum_levels(step, added, levels, end, rest)
         if step.least is not None:
-            end = self._express_in_levels(step.least, ONE).substitute(step.after(levels - 1))
+            end = self._express_in_levels(step.least, ONE).substitute(step.compute_sizes_after(levels - 1))
             yield self._sum_levels(step, added, levels - 1, end, rest)
 
     def _guess_by_count(self, step: LevelStep, below: Poly) -> Poly | None:
@@ -294,7 +296,7 @@ class _FormSearch:
             return None
         (name,) = step.counted
         levels = Poly.symbol(name)
-        end = below.substitute({**step.after(levels), name: ZERO})
+        end = below.substitute({**step.compute_sizes_after(levels), name: ZERO})
         return self._sum_levels(
             step, self._express_in_levels(step.added, Poly.symbol(LEVEL)), levels, end, {name: levels - _PASSED}
         )
@@ -305,7 +307,9 @@ class _FormSearch:
         """Return the costs `added` summed over the levels plus the cost `end` below them; None if not geometric."""
         if not added.names.isdisjoint(step.given):
             return None
-        substitution = {name: value for name, value in step.after(_PASSED).items() if name != self._depth.size}
+        substitution = {
+            name: value for name, value in step.compute_sizes_after(_PASSED).items() if name != self._depth.size
+        }
         total = expand_power(step.weight, levels) * end
         for monomial, coefficient in added.substitute({**substitution, **passed}).terms.items():
             part = _sum_geometric(Poly({monomial: coefficient}), step.weight, levels)

@@ -278,7 +278,7 @@ class CallContext(LogarithmOrder):
             self.facts = self.facts.with_symbol(name, lower, [logarithm - low])
         return Poly.symbol(name)
 
-    def indicator(self, value: Poly) -> Poly:
+    def write_indicator(self, value: Poly) -> Poly:
         """Return a symbol for an indicator, or its value if the facts decide it."""
         value = self.facts.simplify(value)
         if value.is_constant:
@@ -310,7 +310,7 @@ class CallContext(LogarithmOrder):
                 if below is not None:
                     lower.append(logarithm - below)
             # Each bound is added with the logarithms themselves, and with the symbols of `ordered` for them.
-            lower, upper = ([*bounds, *map(self.ordered, bounds)] for bounds in (lower, upper))
+            lower, upper = ([*bounds, *map(self.replace_logarithms, bounds)] for bounds in (lower, upper))
             self.facts = self.facts.with_symbol(name, lower, upper)
             self._bounded.add(name)
         return Poly.symbol(name)

@@ -40,16 +40,16 @@ class ProofTerm:
     def __mul__(self, other: ProofTerm) -> ProofTerm:
         return ProofTerm(self.plain * other.plain, (*self.logs, *other.logs), self.indicator * other.indicator)
 
-    def here(self, caller: CallContext) -> Poly:
+    def at_caller(self, caller: CallContext) -> Poly:
         """Return the product at the sizes of the caller, in symbols of the caller."""
-        return self.plain * caller.indicator(self.indicator) * product(map(caller.write_logarithm, self.logs))
+        return self.plain * caller.write_indicator(self.indicator) * product(map(caller.write_logarithm, self.logs))
 
     def at_call(self, caller: CallContext, sizes: Mapping[str, Poly]) -> Poly:
         """Return the product at the sizes of a call, in symbols of the caller. Raises NotComparableError."""
         logs = product(caller.write_logarithm_at_call(log, sizes) for log in self.logs)
-        return caller.at(self.plain, sizes) * caller.indicator(self.indicator.substitute(sizes)) * logs
+        return caller.at(self.plain, sizes) * caller.write_indicator(self.indicator.substitute(sizes)) * logs
 
-    def number(self, point: Point, most: bool) -> fmpq:
+    def bound_value(self, point: Point, most: bool) -> fmpq:
         """Return an upper bound (`most`) or a lower bound of the value of the product at a point."""
         value = to_rational(evaluate(self.plain * self.indicator, point))
         for log in self.logs:
@@ -94,7 +94,7 @@ class BasisTerm:
         return max(map(_compute_monomial_degree, self.value.terms), default=0)
 
     @property
-    def proved(self) -> ProofTerm:
+    def proof_term(self) -> ProofTerm:
         """The product that stands for the term in proofs: `inner` if there is one, else the term itself."""
         return ProofTerm(self.value) if self.inner is None else self.inner
 
@@ -244,7 +244,7 @@ def _make_monomial_term(monomial: Monomial) -> BasisTerm:
 
 def multiply_terms(left: BasisTerm, right: BasisTerm) -> BasisTerm:
     """Multiply two basis terms and their proof terms; the sign is that of `left`, or of `right` where that is 0."""
-    inner = None if left.inner is right.inner is None else left.proved * right.proved
+    inner = None if left.inner is right.inner is None else left.proof_term * right.proof_term
     return BasisTerm(left.value * right.value, sign=left.sign or right.sign, inner=inner)
 
 

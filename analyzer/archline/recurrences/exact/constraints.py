@@ -157,7 +157,7 @@ class StepWriter:
         if element.leaf is not None:
             return ZERO if step.calls else element.leaf
         caller = self._find_context(step)
-        gain = element.value if element.inner is None else element.inner.here(caller)
+        gain = element.value if element.inner is None else element.inner.at_caller(caller)
         for factor, call in step.calls:
             gain = gain - factor * element.at_call(self._function, call, caller)
         return gain
@@ -166,21 +166,21 @@ class StepWriter:
         """Return the gain of an element whose value at each call is at most (or at least) a known share of it."""
         caller, name = self._find_context(step), element.value.key
         if not step.calls:
-            return caller.without_powers(element.value)
+            return caller.replace_powers(element.value)
         caller.facts = caller.facts.with_symbol(name, [ZERO])
         times = sum_polynomials(factor for factor, _ in step.calls) / element.parts
         return Poly.symbol(name) * (1 - times)
 
-    def forcing(self, step: Transition) -> Poly:
+    def write_forcing(self, step: Transition) -> Poly:
         """Return the cost that the step adds to its calls, in the step's symbols."""
         if step not in self._forcing:
             self._forcing[step] = self._find_context(step).at(step.forcing, {})
         return self._forcing[step]
 
-    def ordered(self, step: Transition, value: Poly) -> Poly:
+    def order_logarithms(self, step: Transition, value: Poly) -> Poly:
         """Replace logarithms of sizes by symbols that are ordered as the sizes are, and simplify the expression."""
         caller = self._find_context(step)
-        ordered = caller.ordered(value)
+        ordered = caller.replace_logarithms(value)
         return caller.facts.simplify(ordered)
 
     def facts(self, step: Transition) -> Facts:
@@ -192,7 +192,7 @@ class StepWriter:
         caller = self._find_context(step)
         if prove_never_negative(margin, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT):
             return True
-        ordered = caller.ordered(margin)
+        ordered = caller.replace_logarithms(margin)
         return ordered != margin and prove_never_negative(
             ordered, caller.facts, [prove_by_enumeration], MAX_PROOF_EFFORT
         )
@@ -304,7 +304,7 @@ class InductionProblem:
         inner = [step.forcing for step in self.steps if step.calls]
         return inner, [step.forcing for step in self.steps if not step.calls]
 
-    def written(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
+    def select_expressible(self, elements: Sequence[BasisTerm]) -> tuple[BasisTerm, ...]:
         """Return the elements that can be expressed at the sizes of every call."""
         return tuple(
             term for term in elements if all(self.writer.compute_gain(s, term) is not None for s in self.steps)
@@ -314,7 +314,7 @@ class InductionProblem:
         shares = {equation: self._allowed_factor(equation) for equation in self.function.equations}
         for equation, point in samples.sample_points(self.function, POINTS_PER_CASE):
             value = self._evaluate_function(point)
-            if value is None or not (equation.recursive or any(region.holds(point) for region in self.regions)):
+            if value is None or not (equation.recursive or any(region.contains(point) for region in self.regions)):
                 continue
             self.weighed.append((point, value))
             self.near.append(((point, value), shares[equation]))
@@ -331,7 +331,7 @@ class InductionProblem:
         return LEAF_FACTOR_ALLOWANCE if is_leaf else Fraction(1)
 
     @cached_property
-    def directions(self) -> list[tuple[ValueAtPoint, ValueAtPoint]]:
+    def far_point_pairs(self) -> list[tuple[ValueAtPoint, ValueAtPoint]]:
         """Pairs of far points in the same direction, the second more distant, with the function's values if known."""
         if self.values is None:
             return []
@@ -364,9 +364,9 @@ class InductionProblem:
         return None if point is None or value is None else (point, value)
 
     @cached_property
-    def growths(self) -> list[tuple[Point, Point, Fraction]]:
+    def far_growths(self) -> list[tuple[Point, Point, Fraction]]:
         """The growth factor of the function from each far point to the more distant one, with 1 added to values."""
-        return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.directions]
+        return [(far, farther, (after + 1) / (before + 1)) for (far, before), (farther, after) in self.far_point_pairs]
 
     def _evaluate_function(self, point: Point, most: int = MAX_EVALUATION_STEPS) -> Fraction | None:
         """Evaluate the function at a point; 1 if values are unavailable, None if it has none or a huge one there."""
@@ -394,7 +394,7 @@ class InductionProblem:
     @cached_property
     def evaluation_points(self) -> list[tuple[ValueAtPoint, Fraction]]:
         """The points at which bounds are measured, near ones first, each with the factor allowed there."""
-        return [*self.near, *((value_at_point, Fraction(1)) for value_at_point in self.far)]
+        return [*self.near, *((value_at_point, Fraction(1)) for value_at_point in self.far_values)]
 
     def bound(self, value: Poly, values: Sequence[Ratio] | None = None) -> ProvedBound:
         """Return a proved bound with its measured factors; if the function's values are unknown, it is not steady.
@@ -404,7 +404,7 @@ class InductionProblem:
         if self.values is None:
             return ProvedBound(value, Fraction(0), self._magnitude_at_very_far(value), False, tuple(self.steps))
         if values is None:
-            numbers = (self.writer.places.number(value, point) for (point, _), _ in self.evaluation_points)
+            numbers = (self.writer.places.evaluate(value, point) for (point, _), _ in self.evaluation_points)
             values = [(number.numerator, number.denominator) for number in numbers]
         ratios = [
             self._compute_factor(ratio, real)
@@ -435,9 +435,9 @@ class InductionProblem:
         return max((size if self.upper else 1 / size for size in sizes), default=Fraction(1))
 
     @property
-    def far(self) -> list[ValueAtPoint]:
+    def far_values(self) -> list[ValueAtPoint]:
         """All far points with the value of the function; none if values are unknown."""
-        return [value_at_point for pair in self.directions for value_at_point in pair]
+        return [value_at_point for pair in self.far_point_pairs for value_at_point in pair]
 
     def _compute_factor(self, bound_ratio: Ratio, value: Fraction) -> Ratio:
         """Return the factor between the value of a bound and that of the function, 1 added to both: at least 1."""
@@ -483,7 +483,7 @@ class InductionProof:
     where: str = ""
 
     @staticmethod
-    def of(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
+    def from_bound(relation: Relation, bound: ProvedBound, where: str = "") -> InductionProof:
         """Convert the bound that a search found to a proof."""
         value = bound.value if bound.proved is None else bound.proved
         return InductionProof(relation, value, bound.steps, bound.equal, where=where)

@@ -42,9 +42,9 @@ def explain_recurrence(
     """Return the recurrence of a metric; `more` is the cost of a call beyond its body: 1 if the metric counts calls."""
     writer = _RecurrenceWriter(upper, METRICS[system.metric.partition(".")[0]].letter, more)
     names = {function.name for function in (lower, upper)}
-    cases = tuple(writer.case(*pair, names) for pair in zip(lower.equations, upper.equations, strict=True))
+    cases = tuple(writer.write_case(*pair, names) for pair in zip(lower.equations, upper.equations, strict=True))
     return Recurrence(
-        writer.letter, upper.parameters, cases, writer.others, tuple(writer.claim(proof) for proof in proofs)
+        writer.letter, upper.parameters, cases, writer.others, tuple(writer.write_claim(proof) for proof in proofs)
     )
 
 
@@ -67,7 +67,7 @@ class _RecurrenceWriter:
         return f"{letter}_" if letter in self.function.parameters else letter
 
     # Cases
-    def case(self, least: Equation, most: Equation, functions: set[str]) -> RecurrenceCase:
+    def write_case(self, least: Equation, most: Equation, functions: set[str]) -> RecurrenceCase:
         low, high = (self._write_cost(equation.value, functions, equation.facts) for equation in (least, most))
         names = dict.fromkeys((*least.data, *most.data))
         data = tuple(self._write_range(name, least.facts) for name in names)
@@ -113,7 +113,7 @@ class _RecurrenceWriter:
         )
 
     # Proofs
-    def claim(self, proof: InductionProof) -> ProvedClaim:
+    def write_claim(self, proof: InductionProof) -> ProvedClaim:
         letter = self._make_free_letter(CLAIM_LETTERS[proof.relation])
         value = self.function.facts.restore(proof.value) + self.more
         lines = tuple(self._write_induction_cases(proof, letter))

@@ -61,15 +61,15 @@ class HalvedSize:
         """The size, or size - above, whose logarithm rounded up falls by at least 1 at each call."""
         return self.size if self.above <= 1 else self.size - self.above
 
-    def base(self, upper: bool) -> Poly:
+    def halved_expression(self, upper: bool) -> Poly:
         """Return the expression that falls to at most half at a call (for a lower bound, to at least half)."""
         return self.size - self.above if upper else self.size + self.below
 
-    def level(self, upper: bool) -> Poly:
+    def rounded_logarithm(self, upper: bool) -> Poly:
         """Return the logarithm that falls by at most 1 at a call (for a lower bound, by at least 1)."""
         return a.ceil_log2(self.size + self.below + 1) - 1 if upper else a.ceil_log2(self.whole)
 
-    def allowed(self, step: Transition, upper: bool) -> bool:
+    def is_provable_in(self, step: Transition, upper: bool) -> bool:
         """Test whether a step has `base` >= 0 at its calls, or for a lower bound `whole` >= 2, as the terms require."""
         if not upper:
             return _is_proved_nonnegative(self.whole - 2, step.facts)
@@ -81,17 +81,17 @@ class HalvedSize:
 def master_terms(function: SizeFunction, steps: Sequence[Transition], upper: bool) -> Iterator[BasisTerm]:
     """Iterate over the terms of the module's first paragraph; none unless all calls about halve all sizes."""
     halved = find_halved_sizes(function, steps)
-    if not all(size.allowed(step, upper) for size in halved for step in steps if step.calls):
+    if not all(size.is_provable_in(step, upper) for size in halved for step in steps if step.calls):
         return
-    whole = product(size.base(upper) for size in halved)
+    whole = product(size.halved_expression(upper) for size in halved)
     for count in find_call_counts(steps) if halved else ():
         # With w to a power near that of the whole term, rounding the logarithm has the least effect.
         exponent = (count - 1).bit_length()
         if count == 1 << exponent or exponent < len(halved):
             continue
         for size in halved:
-            rest = size.base(upper) ** (exponent - len(halved))
-            value = whole * rest * build_ratio_power(count, exponent, size.level(upper))
+            rest = size.halved_expression(upper) ** (exponent - len(halved))
+            value = whole * rest * build_ratio_power(count, exponent, size.rounded_logarithm(upper))
             yield BasisTerm(value, sign=1 if upper else -1, parts=count)
 
 
@@ -111,7 +111,9 @@ def find_halved_sizes(function: SizeFunction, steps: Sequence[Transition]) -> li
 
 def find_call_counts(steps: Sequence[Transition]) -> list[int]:
     """Return the numbers of calls of the steps that make a fixed number from 2 to MAX_COUNT, sorted."""
-    return sorted({int(step.count.p) for step in steps if step.count.q == 1 and 2 <= step.count <= MAX_CALL_COUNT})
+    return sorted(
+        {int(step.call_count.p) for step in steps if step.call_count.q == 1 and 2 <= step.call_count <= MAX_CALL_COUNT}
+    )
 
 
 def _find_shift(size: Poly, place: int, steps: Sequence[Transition], sign: int) -> int | None:
@@ -137,12 +139,12 @@ class HalvingDepth:
     least: Poly
     most: Poly
 
-    def share(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
+    def build_term(self, count: int, sizes: Sequence[HalvedSize], whole: bool) -> BasisTerm:
         """Return a product whose value at each of `count` calls is at most (`whole`) or at least 1/count of it."""
         # A power that shrinks needs a level that falls by at most 1 at a call; one that grows, by at least 1.
         shrinks = count < 1 << len(sizes)
         level = self.least if shrinks == whole else self.most
-        value = product(size.base(whole) for size in sizes)
+        value = product(size.halved_expression(whole) for size in sizes)
         return BasisTerm(value * build_ratio_power(count, len(sizes), level), sign=1 if whole else -1, parts=count)
 
 
@@ -153,7 +155,7 @@ def depth_terms(function: SizeFunction, steps: Sequence[Transition]) -> tuple[Ba
     if levels is None:
         return ()
     return tuple(
-        levels.share(count, subset, whole)
+        levels.build_term(count, subset, whole)
         for count in find_call_counts(steps)
         # Products of all sizes, then of some, then of none.
         for number in range(len(sizes), -1, -1)

@@ -248,7 +248,7 @@ class InductiveSearch:
 
     def _is_proved_in_calls(self, value: Poly, number: int, more: tuple[Poly, ...]) -> bool:
         """Test whether the value is proved to be at least 0 in every call of a case, if the values `more` are there."""
-        situation = self._situations[number].knowing(more)
+        situation = self._situations[number].with_facts(more)
         return all(situation.proves(value.substitute(arguments)) for _, arguments in self._cases[number].calls)
 
     def bound(self, forms: Sequence[Poly], upper: bool, invariant: Invariant | None) -> Poly | None:
@@ -280,14 +280,14 @@ class InductiveSearch:
             calls = [case.subtract_calls(ZERO, form).scaled(sign) for form in forms]
             enters = number in invariant.begins
             yield situation, [*own_forms, *calls] if enters else [*whole, *zeros], negated_forcing
-            yield situation.knowing((invariant.value,)), [*zeros, *whole], negated_forcing
+            yield situation.with_facts((invariant.value,)), [*zeros, *whole], negated_forcing
 
     def clamp_bound(self, bound: Poly) -> Poly:
         """Clamp a lower bound to 0 if it is negative at a sample."""
         below = any(evaluate(bound, sample.point) < 0 for sample in self._samples[0])
         return positive_part(bound) if below else bound
 
-    def size(self, bound: Poly) -> Fraction:
+    def sum_ratios(self, bound: Poly) -> Fraction:
         """Return the sum over samples of the ratio of a bound to the function."""
         return sum((evaluate(bound, sample.point) / (1 + sample.value) for sample in self._samples[0]), Fraction(0))
 
@@ -325,7 +325,7 @@ def _search_tightest_bound(
     sets = [(*preserved, *chosen, ONE) for k in range(len(quantities) + 1) for chosen in combinations(quantities, k)]
     bounds = [bound for forms in sets if (bound := search.bound(forms, upper, None)) is not None]
     if bounds:
-        return (min if upper else max)(bounds, key=search.size)
+        return (min if upper else max)(bounds, key=search.sum_ratios)
     inside = (search.bound(forms, upper, invariant) for invariant in search.invariants for forms in sets)
     return next((bound for bound in inside if bound is not None), None)
 
@@ -337,7 +337,7 @@ class LengthRecurrence:
     function: SizeFunction
     indices: IndexRange | None = None
 
-    def restored(self, value: Poly) -> Poly:
+    def restore_indices(self, value: Poly) -> Poly:
         """Replace the length in a value by the distance of the indices."""
         return value if self.indices is None else value.substitute({self.indices.size: self.indices.distance})
 
@@ -392,7 +392,7 @@ class _LengthReduction:
         )
 
     def _reduce_equation(self, equation: Equation) -> Equation:
-        moved = map(self._indices.moved, equation.known)
+        moved = map(self._indices.substitute_high, equation.known)
         return replace(
             equation,
             decisions=tuple(
@@ -405,7 +405,9 @@ class _LengthReduction:
 
     def _reduce_call(self, call: a.AppliedFunction) -> Poly:
         """Return a recursive call with the distance of its indices as argument."""
-        arguments = dict(zip(self._function.parameters, map(self._indices.moved, call.arguments), strict=True))
+        arguments = dict(
+            zip(self._function.parameters, map(self._indices.substitute_high, call.arguments), strict=True)
+        )
         length = arguments[self._indices.high] - arguments[self._indices.low]
         return Poly.of_atom(a.AppliedFunction(call.function, (*(arguments[name] for name in self._sizes), length)))
 
@@ -414,7 +416,7 @@ class _LengthReduction:
 
     def _remove_indices(self, value: Poly) -> Poly:
         """Return the value in terms of the distance. Raises _IndexMattersError."""
-        moved = self._indices.moved(value)
+        moved = self._indices.substitute_high(value)
         if self._indices.low in moved.names:
             raise _IndexMattersError
         return moved

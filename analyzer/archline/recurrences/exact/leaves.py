@@ -109,7 +109,7 @@ class SizeDivision:
     most: Poly
     whole: bool = False
 
-    def along(self, power: int, upper: bool) -> Poly:
+    def sum_over_leaves(self, power: int, upper: bool) -> Poly:
         """Return a bound of the sum of size^power over the leaves along the size."""
         leaf = self.bound_at_leaf(upper)
         if not self.serial:
@@ -154,7 +154,7 @@ def find_size_divisions(function: SizeFunction, steps: Sequence[Transition]) -> 
             # Only calls of other functions may divide it.
             splits[name] = SizeDivision(size, False, Poly.constant(high // 2), Poly.constant(high))
         elif low > 0:
-            counts = [step.count for _, _, step in changed]
+            counts = [step.call_count for _, _, step in changed]
             if all(
                 0 < count <= 1 << _count_divided_sizes(step, function)
                 for count, (_, _, step) in zip(counts, changed, strict=True)
@@ -185,7 +185,9 @@ def iterate_leaf_sums(splits: dict[str, SizeDivision], monomials: Iterable[Monom
         powers = {atom.name: power for atom, power in monomial if isinstance(atom, Symbol)}
         rest = Poly({tuple((x, k) for x, k in monomial if not (isinstance(x, Symbol) and x.name in splits)): fmpq(1)})
         yield (
-            product((split.along(powers.get(name, 0), upper) for name, split in splits.items()), ONE.constant_term)
+            product(
+                (split.sum_over_leaves(powers.get(name, 0), upper) for name, split in splits.items()), ONE.constant_term
+            )
             * rest
         )
 

@@ -43,7 +43,7 @@ class _FunctionShape:
     function: SizeFunction = field(compare=False)
 
     @classmethod
-    def of(cls, function: SizeFunction) -> _FunctionShape:
+    def from_function(cls, function: SizeFunction) -> _FunctionShape:
         parts = (part for equation in function.equations for part in (equation.decisions, equation.facts))
         fixed = function.algorithm, function.facts, function.parameters, tuple(function.least.items()), function.where
         return cls((*fixed, *parts), function)
@@ -59,7 +59,7 @@ def _cache_by_shape(
         return tuple(generate(shape.function, *positional, **named))
 
     def cached_for(function: SizeFunction, /, *positional: P.args, **named: P.kwargs) -> tuple[T, ...]:
-        return compute_cached(_FunctionShape.of(function), *positional, **named)  # type: ignore[arg-type]
+        return compute_cached(_FunctionShape.from_function(function), *positional, **named)  # type: ignore[arg-type]
 
     return cached_for
 
@@ -77,7 +77,7 @@ def sample_points(function: SizeFunction, each: int, seed: int = 0) -> tuple[_Eq
 
 @_cache_by_shape
 def _iterate_points(function: SizeFunction, each: int, seed: int) -> Iterator[_IndexedPoint]:
-    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.from_function(function)), _build_size_search(function)
     places = {equation: place for place, equation in enumerate(cases.function.equations)}
     counts = [0] * len(places)
     for sizes in search.points(_draw_sizes(function, seed)):
@@ -107,7 +107,7 @@ def iterate_points_near_leaves(function: SizeFunction) -> Iterator[Point]:
     leaf = max((_find_largest_leaf_size(function, name) for name in names), default=0)
     if not leaf or len(names) not in range(2, MAX_VARIED_SIZES + 1) or len(names) != len(function.parameters):
         return
-    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.from_function(function)), _build_size_search(function)
     for size in (2 * leaf - 1, 2 * leaf + 1):
         for choice in product((True, False), repeat=len(names)):
             ends = zip(names, choice, strict=True)
@@ -133,7 +133,7 @@ def iterate_points_of_magnitude(
     `others` are the exponents of the remaining sizes, None for the smallest value of a size.
     """
     names = function.parameters
-    cases, search = _compile_cases(_FunctionShape.of(function)), _build_size_search(function)
+    cases, search = _compile_cases(_FunctionShape.from_function(function)), _build_size_search(function)
     for choice in product((*others, exponent), repeat=len(names)):
         if len(names) > MAX_VARIED_SIZES or exponent not in choice:
             continue
@@ -141,7 +141,7 @@ def iterate_points_of_magnitude(
             name: function.least.get(name, 1) if scale is None else 2**scale + 3
             for name, scale in zip(names, choice, strict=True)
         }
-        sizes = search.nearest(requested)
+        sizes = search.find_nearest(requested)
         is_near = sizes is not None and all(value <= 4 * sizes[name] <= 16 * value for name, value in requested.items())
         try:
             yield cases.at(tuple(sizes[name] for name in names))[1] if sizes is not None and is_near else None

@@ -62,7 +62,9 @@ def fit_exact_form(context: InductionProblem) -> ProvedBound | None:
 def _fit_coefficients(context: InductionProblem, elements: Sequence[BasisTerm]) -> Coefficients | None:
     """Return coefficients with which the sum of the elements equals all sampled values; None if there are none."""
     points, count = context.weighed, len(elements)
-    table = context.writer.places.table([element.value for element in elements], [point for point, _ in points])
+    table = context.writer.places.evaluate_at_points(
+        [element.value for element in elements], [point for point, _ in points]
+    )
     rows = [[*map(to_rational, row), to_rational(value)] for row, (_, value) in zip(table, points, strict=True)]
     # Most forms do not fit: a few values show this faster than all.
     if len(rows) > count + EXTRA_FIT_VALUES and solve_equations(rows[: count + EXTRA_FIT_VALUES], count) is None:
@@ -96,7 +98,7 @@ def _compute_margin(
     writer: StepWriter, step: Transition, elements: Sequence[BasisTerm], coefficients: Coefficients
 ) -> Poly | None:
     """Return the form U less the forcing and the calls' U in a step; None if an element cannot be expressed there."""
-    margin = -writer.forcing(step)
+    margin = -writer.write_forcing(step)
     for element, coefficient in zip(elements, coefficients, strict=True):
         if coefficient:
             gain = writer.compute_gain(step, element)

@@ -154,7 +154,7 @@ class Synthesis:
         return (
             bound
             or self._search_best(self._iterate_matching_sets(other_sets))
-            or self._search_best(map(self._context.written, other_sets))
+            or self._search_best(map(self._context.select_expressible, other_sets))
         )
 
     def search_basis_sets(self) -> ProvedBound | None:
@@ -166,7 +166,7 @@ class Synthesis:
             (tuple(map(BasisTerm, values)) for values in depths),
             iterate_basis_sets(context.function, *context.forcings()),
         )
-        return self._search_best(map(context.written, sets))
+        return self._search_best(map(context.select_expressible, sets))
 
     def _search_best(self, sets: Iterable[tuple[BasisTerm, ...]]) -> ProvedBound | None:
         best: ProvedBound | None = None
@@ -211,7 +211,7 @@ class Synthesis:
         self, elements: tuple[BasisTerm, ...], tolerance: Fraction, seen: set[tuple[BasisTerm, ...]]
     ) -> Iterator[tuple[BasisTerm, ...]]:
         """Yield the terms of a set that can be expressed at calls, if their growth suffices too and the set is new."""
-        written = self._context.written(elements)
+        written = self._context.select_expressible(elements)
         if written not in seen and self._can_match_growth(written, tolerance):
             seen.add(written)
             yield written
@@ -222,7 +222,7 @@ class Synthesis:
             return self._context.upper or index >= MIN_SETS_TRIED
         if not best.steady:
             return False
-        if not self._context.far:
+        if not self._context.far_values:
             return best.factor <= (GOOD_FACTOR if index < MIN_SETS_TRIED else FAIR_FACTOR)
         # Richer sets take long and seldom improve a bound of the right growth much.
         patience = (
@@ -236,7 +236,7 @@ class Synthesis:
 
     def _can_match_growth(self, elements: Sequence[BasisTerm], tolerance: Fraction) -> bool:
         """Test whether in every direction an element grows as the function does, up to a ratio of `tolerance`."""
-        number = self._context.writer.places.number
+        number = self._context.writer.places.evaluate
 
         def is_similar(element: BasisTerm, far: Point, farther: Point, growth: Fraction) -> bool:
             before, after = number(element.value, far), number(element.value, farther)
@@ -248,7 +248,7 @@ class Synthesis:
 
         return all(
             any(is_similar(element, far, farther, growth) for element in elements)
-            for far, farther, growth in self._context.growths
+            for far, farther, growth in self._context.far_growths
         )
 
     def _iterate_special_sets(self) -> Iterator[tuple[BasisTerm, ...]]:
@@ -304,7 +304,7 @@ class Synthesis:
         matching = next(
             (elements for elements in products if self._can_match_growth(elements, SIMILAR_GROWTH_RATIO)), None
         )
-        bound = None if matching is None else self._search_within_effort(self._context.written(matching))
+        bound = None if matching is None else self._search_within_effort(self._context.select_expressible(matching))
         near = (
             bound is not None and bound.steady and bound.far <= MAX_FAR_FACTOR_OF_PRODUCTS and bound.near <= GOOD_FACTOR
         )
@@ -322,7 +322,7 @@ class Synthesis:
         signs = [self._sign * element.sign for element in elements]
         products = sum(len(part.cone.products) for part in parts)
         self._tried += products
-        values = self._context.writer.places.table(
+        values = self._context.writer.places.evaluate_at_points(
             [element.value for element in elements], [point for (point, _), _ in self._context.evaluation_points]
         )
         goal = self._build_goal(elements, values)
@@ -341,7 +341,7 @@ class Synthesis:
             self._compute_largest_factors(goal, short),
             lambda coefficients: self._build_bound(elements, values, coefficients),
             lambda coefficients: self._is_proved(weighted_parts, elements, coefficients),
-            lambda bound: bound.factor <= target and (bound.steady or not context.far),
+            lambda bound: bound.factor <= target and (bound.steady or not context.far_values),
             target,
         )
 
@@ -377,7 +377,7 @@ class Synthesis:
     ) -> Proposal | None:
         """Propose coefficients of the best steady bound if its factor is accepted, else those of the best bound."""
         goal, signs = goal_and_signs
-        if self._context.directions:
+        if self._context.far_point_pairs:
             steady = Goal(goal.mean, np.vstack([goal.watched, self._build_steadiness_rows(element_values)]))
             proposal = propose_coefficients(parts, steady, signs, max_left_out)
             if proposal is not None and proposal.factor <= ACCEPTED_FACTOR:
@@ -431,19 +431,19 @@ class Synthesis:
             # One constraint for each point: all terms have exact values there.
             for point in small_points:
                 numbers = [Poly.constant(sign * self._evaluate_for_proof(element, point)) for element in elements]
-                rest = Poly.constant(to_rational(-sign * evaluate(writer.forcing(step), point)))
+                rest = Poly.constant(to_rational(-sign * evaluate(writer.write_forcing(step), point)))
                 yield ConeConstraint(CONSTANT_CONE, tuple(numbers), rest)
             return
         element_gains = [writer.compute_gain(step, element) for element in elements]
-        gains = tuple(writer.ordered(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
-        rest = writer.ordered(step, writer.forcing(step).scaled(-sign))
+        gains = tuple(writer.order_logarithms(step, gain.scaled(sign)) for gain in element_gains if gain is not None)
+        rest = writer.order_logarithms(step, writer.write_forcing(step).scaled(-sign))
         yield ConeConstraint(build_cone(writer.facts(step), (*gains, rest)), gains, rest)
 
     def _evaluate_for_proof(self, element: BasisTerm, point: Point) -> fmpq:
         """Return the value of the element's proof term at a point, rounded to the safe side."""
         if element.inner is not None:
-            return element.inner.number(point, not self._context.upper)
-        return to_rational(self._context.writer.places.number(element.value, point))
+            return element.inner.bound_value(point, not self._context.upper)
+        return to_rational(self._context.writer.places.evaluate(element.value, point))
 
     def _build_goal(self, elements: Sequence[BasisTerm], element_values: ElementValues) -> Goal:
         """Return the goal: rows that give the ratio of the bound to the function at samples and at far points."""
@@ -467,7 +467,7 @@ class Synthesis:
         context = self._context
         far = [
             np.array(self._build_factor_row(row, value))
-            for row, (_, value) in zip(element_values[len(context.near) :], context.far, strict=True)
+            for row, (_, value) in zip(element_values[len(context.near) :], context.far_values, strict=True)
         ]
         pairs = zip(far[::2], far[1::2], strict=True)
         ends = ((farther_row, far_row) if context.upper else (-far_row, -farther_row) for far_row, farther_row in pairs)

@@ -41,7 +41,7 @@ class Transition:
         return tuple(name for name in self.equation.data if name in names)
 
     @cached_property
-    def count(self) -> fmpq:
+    def call_count(self) -> fmpq:
         """The number of calls of the step; 0 if that is not constant."""
         number = sum_polynomials(factor for factor, _ in self.calls)
         return number.constant_term if number.is_constant else fmpq(0)
@@ -53,7 +53,7 @@ class CallRegion:
 
     least: Mapping[str, int]
 
-    def holds(self, point: Mapping[str, object]) -> bool:
+    def contains(self, point: Mapping[str, object]) -> bool:
         """Test whether a point is in the region."""
         return all(point[name] >= low for name, low in self.least.items())  # type: ignore[operator]
 

@@ -56,7 +56,7 @@ def _list_cost_rows(view: CostView) -> Iterator[tuple[str, ...]]:
     for row in view.rows:
         yield from _list_bound_rows(view, row, row.metric)
         if row.growth is not None:
-            yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.open)), ", ")
+            yield "", "growth", "", join_with_mark(filter(None, (row.growth, row.no_theta_reason)), ", ")
         if row.attained is not None:
             yield from (("", name, "", factor) for name, factor in derivation.list_optimality_rows(row.attained))
         # The kinds add nothing to a total that is 0, unknown, or all of one kind.
@@ -149,7 +149,7 @@ def _make_touched_document(view: CostView, region: TouchedRegion) -> dict[str, A
     """Describe a region that each call touches in full, as half-open intervals."""
     box = [{"from": low, "to": high + 1} for low, high in region.box]
     sides = {half: region.half == half for half in ("lower", "upper")}
-    return {"array": region.array, "box": box, "when": view.large(region), **sides}
+    return {"array": region.array, "box": box, "when": view.list_minimum_extents(region), **sides}
 
 
 def _make_reached_document(region: ReachedRegion) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def make_view(machine: Machine, intensity: float) -> Greenup:
     """Return the picture, with outlines by the model's time and energy. Raises ArchlineError (AL458)."""
     on = ModelOnMachine(find_model("roofline"), machine, ("flops", "traffic"))
     on.require()
-    answers = compile_formulas({name: on.quantity(name) for name in ("time", "energy")})
+    answers = compile_formulas({name: on.answer_formula(name) for name in ("time", "energy")})
     numbers = {name: float(value) for name, value in machine.values.items()}
 
     def less(what: str, f: Array, share: Array) -> Any:

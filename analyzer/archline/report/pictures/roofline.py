@@ -67,8 +67,8 @@ def evaluate_model(machine: Machine, intensity: Array, served: Mapping[str, floa
     served = served or {}
     on = _make_model_on_machine(machine, served)
     on.require()
-    exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.lacking(formula)}
-    exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.lacking(name)}
+    exprs = {name: on.formula(formula) for name, formula in FIGURES.items() if not on.find_missing(formula)}
+    exprs |= {name: on.formula(name) for name in ("time", *on.model.energy) if not on.find_missing(name)}
     if has_power_limit(machine):
         exprs["capped"] = _make_model_on_machine(machine, served, "+cap").formula("time")
     numbers = {name: float(value) for name, value in machine.values.items()}
@@ -96,7 +96,7 @@ def has_power_limit(machine: Machine) -> bool:
 def has_energy(machine: Machine, served: Mapping[str, float] | None = None) -> bool:
     """Test whether the machine has the quantities of energies; data sheets often have those of time alone."""
     on = _make_model_on_machine(machine, served)
-    return not on.lacking(*on.model.energy)
+    return not on.find_missing(*on.model.energy)
 
 
 @record
@@ -342,7 +342,7 @@ def _list_notes(machine: Machine, served: Mapping[str, float] | None) -> tuple[s
     if not has_energy(machine, served):
         on = _make_model_on_machine(machine, served)
         note = "Choi, Bedard, Fowler and Vuduc, IPDPS 2013: (3). Rates are peaks, so that times are lower bounds."
-        return (note, f"No energy: the machine lacks {', '.join(on.lacking(*on.model.energy))}.")
+        return (note, f"No energy: the machine lacks {', '.join(on.find_missing(*on.model.energy))}.")
     if has_power_limit(machine):
         return (note, "Under the limit (section V-B) a run is slowed down until its power is at most that.")
     if "power_limit" in machine.values:

@@ -225,7 +225,7 @@ class FetchBounds:
 
     def _bound_caller(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq:
         touched = self._find_fitting_footprint(caller, place)
-        fetched = place.number(caller.cost)
+        fetched = place.evaluate_expression(caller.cost)
         if touched is not None and touched <= fetched:
             return touched
         try:
@@ -238,7 +238,7 @@ class FetchBounds:
 
     def _find_fitting_footprint(self, caller: NonRecursiveCaller, place: PointValues) -> fmpq | None:
         """Return the footprint of a call in words if it is known and fits in the cache, and otherwise None."""
-        touched = place.number(caller.given) + place.number(caller.made)
+        touched = place.evaluate_expression(caller.given) + place.evaluate_expression(caller.made)
         if touched <= self.room:
             try:
                 touched += max((self._bound_stack_words(site, place) for site in caller.sites), default=RATIONAL_ZERO)
@@ -265,7 +265,7 @@ class FetchBounds:
             return RATIONAL_ZERO
         inner = self.around[site.target]
         at_call = PointValues(_EvaluatedSite(site, place).same)
-        return at_call.number(inner.made) + max(
+        return at_call.evaluate_expression(inner.made) + max(
             (self._bound_stack_words(call, at_call) for call in inner.sites), default=RATIONAL_ZERO
         )
 
@@ -322,7 +322,7 @@ class CallBatch:
         evaluated = _EvaluatedSite(site, place)
         if evaluated.count <= 0:
             return cls(0, RATIONAL_ZERO, RATIONAL_ZERO, ())
-        caps = {name: evaluated.most(name) for name in target.measured}
+        caps = {name: evaluated.bound_size(name) for name in target.measured}
         differing = [name for name in target.known_sizes if name not in evaluated.same]
         if len(differing) > 1:
             raise UndividedError
@@ -336,8 +336,8 @@ class CallBatch:
             states = {0: CallState.of(target, evaluated.same, caps)}
         state_weights = [find_size_weights(target, state.known_sizes) for state in states.values()]
         most = {name: max(weights[name] for weights in state_weights) for name in target.measured}
-        sums = {name: evaluated.sum(name) for name in target.measured}
-        differs = sum(map(evaluated.sum, differing), RATIONAL_ZERO)
+        sums = {name: evaluated.bound_sum(name) for name in target.measured}
+        differs = sum(map(evaluated.bound_sum, differing), RATIONAL_ZERO)
         return cls(evaluated.count, _sum_volume(most, sums), _sum_volume(most, caps), tuple(states.items()), differs)
 
 
@@ -350,30 +350,30 @@ class _EvaluatedSite:
 
     def __init__(self, site: CallSiteSummary, place: PointValues) -> None:
         self._site, self._place = site, place
-        self.count = int(place.number(site.count).floor())
-        self.same = {name: int(place.number(value)) for name, value in site.same.items()}
+        self.count = int(place.evaluate_expression(site.count).floor())
+        self.same = {name: int(place.evaluate_expression(value)) for name, value in site.same.items()}
 
-    def sum(self, name: str) -> fmpq:
+    def bound_sum(self, name: str) -> fmpq:
         """Bound the sum of a size over all calls. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.count * self.same[name])
-        number = self._place.number
+        number = self._place.evaluate_expression
         pairs = [(number(total), number(divisor)) for total, divisor in self._site.sums[name]]
         totals = [total / divisor for total, divisor in pairs if divisor >= 1]
         if not totals:
             raise UndividedError
         return min(totals)
 
-    def most(self, name: str) -> fmpq:
+    def bound_size(self, name: str) -> fmpq:
         """Bound a size from above. Raises UndividedError."""
         if name in self.same:
             return fmpq(self.same[name])
-        ends = [self._place.number(self._site.most[name])] if name in self._site.most else []
-        return min([self.sum(name), *ends])
+        ends = [self._place.evaluate_expression(self._site.most[name])] if name in self._site.most else []
+        return min([self.bound_sum(name), *ends])
 
     def values(self, target: DividedAlgorithm, name: str) -> range:
         """List the values that a size may have. Raises UndividedError if there are none or too many."""
-        candidates = range(target.function.least[name], int(self.most(name).floor()) + 1)
+        candidates = range(target.function.least[name], int(self.bound_size(name).floor()) + 1)
         if not 0 < len(candidates) <= MAX_ENUMERATED_VALUES:
             raise UndividedError
         return candidates

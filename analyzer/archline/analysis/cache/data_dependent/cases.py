@@ -125,7 +125,7 @@ def _iterate_cases_at_sizes(state: CallState, end: fmpq) -> Iterator[CaseAtSizes
         high = min(end, high) if caps.keys() == counts.keys() else end
         if low <= high:
             reader = _CaseEvaluator(case, numbers, counts, caps, high)
-            calls = tuple(reader.call(call) for call in case.inner)
+            calls = tuple(reader.evaluate_call(call) for call in case.inner)
             yield CaseAtSizes(low, high, reader.cost(case.cost.substitute(numbers)), calls, case.share)
 
 
@@ -192,7 +192,7 @@ class _CaseEvaluator:
     caps: Mapping[str, fmpq]
     high: fmpq
 
-    def call(self, inner: DividedCall) -> CallAtSizes:
+    def evaluate_call(self, inner: DividedCall) -> CallAtSizes:
         """Evaluate a call at the sizes. Raises UndividedError if its sizes or its count are unknown."""
         count = _require_integer(inner.factor.substitute(self.numbers))
         if inner.share is not None and count > MAX_CALL_COUNT:
@@ -328,7 +328,7 @@ class ConcaveSolver(ABC):
         cases = [case for case in self.volumes.cases(state, end) if not _is_trivial_case(case, state)]
         calls = [call for case in cases for call in case.calls]
         first = min((case.low for case in cases if case.calls), default=end)
-        solved, done = self._base_bound(state, [case for case in cases if not case.calls], min(first, end), end)
+        solved, done = self._bound_small_calls(state, [case for case in cases if not case.calls], min(first, end), end)
         share = max((call.share for call in calls if call.state == state), default=RATIONAL_ZERO)
         while done is not None:
             # Recursive calls have volumes at most `done`, up to which the bound is solved.
@@ -340,7 +340,7 @@ class ConcaveSolver(ABC):
                 point
                 for case in cases
                 if case.low <= following and done <= case.high
-                for case_bound in self._case_bounds(case, at_call)
+                for case_bound in self._iterate_case_bounds(case, at_call)
                 for point in case_bound.points(max(done, case.low), min(following, case.high))
             ]
             solved = concave_majorant([*solved.points(RATIONAL_ZERO, done), *points])
@@ -354,7 +354,7 @@ class ConcaveSolver(ABC):
         return solved if call.state == caller else self.bound(call.state, call.share * end)
 
     @abstractmethod
-    def _base_bound(
+    def _bound_small_calls(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         """Bound small calls, up to a volume of at least `first`, from which on cases with calls apply.
@@ -363,7 +363,7 @@ class ConcaveSolver(ABC):
         """
 
     @abstractmethod
-    def _case_bounds(
+    def _iterate_case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
     ) -> Iterator[ConcaveFunction]:
         """Yield functions whose maximum bounds the cost of a case."""
@@ -373,12 +373,12 @@ class ConcaveSolver(ABC):
 class StackWordsSolver(ConcaveSolver):
     """Bounds the stack words of the local arrays of a call and its callees; one callee is active at a time."""
 
-    def _base_bound(
+    def _bound_small_calls(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         return _bound_leaf_cases(leaves, first), first
 
-    def _case_bounds(
+    def _iterate_case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
     ) -> Iterator[ConcaveFunction]:
         yield case.cost
@@ -401,7 +401,7 @@ class FetchedLinesSolver(ConcaveSolver):
     room: int = 0
     making: StackWordsBound = lambda *_: ConcaveFunction()
 
-    def _base_bound(
+    def _bound_small_calls(
         self, state: CallState, leaves: Sequence[CaseAtSizes], first: fmpq, end: fmpq
     ) -> tuple[ConcaveFunction, fmpq | None]:
         leaf = _bound_leaf_cases(leaves, first)
@@ -415,7 +415,7 @@ class FetchedLinesSolver(ConcaveSolver):
         points += (leaf if fitting < first else touched).points(both, max(first, fitting))
         return concave_majorant(points), max(first, fitting) if fitting < end else None
 
-    def _case_bounds(
+    def _iterate_case_bounds(
         self, case: CaseAtSizes, at_call: Callable[[CallAtSizes], ConcaveFunction]
     ) -> Iterator[ConcaveFunction]:
         start = sum((call.count * at_call(call).start for call in case.calls if call.volume is not None), RATIONAL_ZERO)

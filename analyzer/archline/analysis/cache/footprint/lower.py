@@ -82,7 +82,7 @@ class FootprintLowerBound:
             projected = [self._projection.project_out(region, loops[depth], facts[depth]) for region in regions]
             # The first projection of each region, then the second ones.
             regions = [
-                region for row in zip_longest(*projected) for region in row if region is not None and region.possible
+                region for row in zip_longest(*projected) for region in row if region is not None and region.is_possible
             ]
             regions = regions[:MAX_REGIONS]
         return [CertainRegion(self, region) for region in regions]
@@ -197,7 +197,7 @@ class CertainRegion:
             interval = None if low is None or high is None else (low, high)
         return interval
 
-    def apart_from(self, other: CertainRegion, rows: bool) -> bool:
+    def is_disjoint_from(self, other: CertainRegion, rows: bool) -> bool:
         """Test whether two regions have no element (if `rows`, no row) in common in any window."""
         along, facts = self.least.contiguous_dimension, self.least.row_facts(self.seen)[0]
         for dimension, (interval, other_interval) in enumerate(zip(self.hull, other.hull, strict=True)):

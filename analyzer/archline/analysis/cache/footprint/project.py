@@ -52,11 +52,11 @@ class TouchedBox:
     spaced: HalfOpenInterval | None = None
 
     @property
-    def possible(self) -> bool:
+    def is_possible(self) -> bool:
         """True unless a constant need is negative."""
         return not any(need.is_constant and need.constant_term < 0 for need in self.needs)
 
-    def uses(self, name: str) -> tuple[list[int], list[int], bool]:
+    def find_occurrences(self, name: str) -> tuple[list[int], list[int], bool]:
         """List the numbers of dimensions and of rows that contain a variable, and tell whether `spaced` does."""
         dimensions = [
             dimension for dimension, interval in enumerate(self.box) if interval and _mentions_symbol(interval, name)
@@ -115,7 +115,7 @@ class LoopProjection:
         for remainder in range(period) if 1 < period <= MAX_PERIOD else ():
             in_class = region.at(turn.variable, turn.lo + remainder + period * Poly.symbol(turn.variable))
             end = a.ceil_div(turn.hi - turn.lo - remainder, Poly.constant(period))
-            if in_class.possible and not in_class.list_floors_with(turn.variable):
+            if in_class.is_possible and not in_class.list_floors_with(turn.variable):
                 yield from self.project_out(in_class, WindowLoop(turn.variable, ZERO, end), facts)
         if not period and (initial := _find_constant_quotients(floors, turn, facts)) is not None:
             part, quotients = initial
@@ -127,7 +127,7 @@ class LoopProjection:
             turn, needs = clipped
             region = replace(region, needs=needs)
             nonempty = find_nonnegativity_condition(turn.hi - turn.lo - 1, facts)
-            dimensions, rows, spaced = region.uses(turn.variable)
+            dimensions, rows, spaced = region.find_occurrences(turn.variable)
             if not dimensions and not rows and not spaced:
                 yield replace(region, needs=(*needs, *nonempty))
                 return
@@ -150,7 +150,7 @@ class LoopProjection:
 
         Candidates are the first, the last and the middle one, and neighbours of the ends if the region alternates.
         """
-        dimensions, rows, spaced = region.uses(turn.variable)
+        dimensions, rows, spaced = region.find_occurrences(turn.variable)
         ends = [interval for dimension in dimensions if (interval := region.box[dimension])]
         ends += [(region.rows[number].lo, region.rows[number].hi) for number in rows]
         widths = [high - low for low, high in ends]
@@ -174,7 +174,7 @@ class LoopProjection:
 
         If all of `nonempty` are nonnegative, the loop has an iteration.
         """
-        dimensions, rows, _ = region.uses(turn.variable)
+        dimensions, rows, _ = region.find_occurrences(turn.variable)
         if len(dimensions) + len(rows) != 1:
             return
         if dimensions:
@@ -215,7 +215,7 @@ class LoopProjection:
         If iteration v touches the rows lo <= r < v + e of one column, then row r is touched by the iterations
         v > r - e, whose columns are neighbours.
         """
-        dimensions, rows, _ = region.uses(turn.variable)
+        dimensions, rows, _ = region.find_occurrences(turn.variable)
         row_dimensions = [dimension for dimension in dimensions if dimension != self.contiguous_dimension]
         if rows or len(dimensions) != 2 or len(row_dimensions) != 1:
             return None
@@ -243,7 +243,7 @@ class LoopProjection:
 
     def _convert_to_spaced_words(self, region: TouchedBox, turn: WindowLoop, facts: Facts) -> TouchedBox | None:
         """Represent the region as elements of one row at a constant distance in words; None if it is not."""
-        dimensions, _, _ = region.uses(turn.variable)
+        dimensions, _, _ = region.find_occurrences(turn.variable)
         interval = region.box[dimensions[0]]
         if dimensions != [self.contiguous_dimension] or interval is None or interval[1] - interval[0] != ONE:
             return None

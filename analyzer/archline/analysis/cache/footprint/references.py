@@ -136,7 +136,7 @@ class IndexSetSplitter:
 
         None if the subscript is unknown.
         """
-        twin, entry = self.cut(reference, None), reference.place[dimension]
+        twin, entry = self.split(reference, None), reference.place[dimension]
         if entry is None:
             return None
         (low, high), end = entry, Poly.symbol(self.symbol)
@@ -148,7 +148,7 @@ class IndexSetSplitter:
         place = (*reference.place[:dimension], (low, high), *reference.place[dimension + 1 :])
         return replace(twin, place=place)
 
-    def cut(self, reference: Reference, rule: LoopSide | None) -> Reference:
+    def split(self, reference: Reference, rule: LoopSide | None) -> Reference:
         """Restrict a reference to one side of a loop (`rule`); without it, only add the bounds of the symbol."""
         first = reference.chain[0].variable if reference.chain else None
         chain = tuple(self._split_loop(loop, rule, first) for loop in reference.chain)

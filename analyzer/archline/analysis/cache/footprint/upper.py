@@ -128,7 +128,7 @@ class Reference:
             except UnboundedError:
                 yield whole
 
-    def around(self, depth: int) -> Facts:
+    def window_facts(self, depth: int) -> Facts:
         """Return the facts in a window."""
         return self.chain[depth - 1].inside if depth else self.facts
 
@@ -185,7 +185,7 @@ class ReferenceFootprint:
     @cached_property
     def ranges(self) -> RowRanges:
         """The range of each row loop's variable, from the outermost in, over all other loops' iterations."""
-        facts = self.reference.around(self.depth)
+        facts = self.reference.window_facts(self.depth)
         result = []
         for loop in self._row_loop_chain:
             lo, hi = self._extend_interval((loop.lo, loop.hi), facts)
@@ -196,7 +196,7 @@ class ReferenceFootprint:
     @cached_property
     def facts(self) -> Facts:
         """The facts in the window, including those about the variables of row loops."""
-        facts = self.reference.around(self.depth)
+        facts = self.reference.window_facts(self.depth)
         for name, lo, hi, _ in self.ranges:
             facts = facts.with_symbol(name, (lo,), (hi - 1,))
         return facts
@@ -384,7 +384,7 @@ class ReferenceFootprint:
         # A bound over the iterations of a loop that is never entered may be negative.
         return self.facts.positive_part(value)
 
-    def spread(self) -> tuple[FactoredProduct, FactoredProduct] | None:
+    def bound_rows_and_lines(self) -> tuple[FactoredProduct, FactoredProduct] | None:
         """Bound the number of rows of a window, and the lines of a row; None for arrays without row order."""
         array = self.reference.array
         if array.moves or array.layout == "zmorton":
@@ -425,14 +425,15 @@ class ReferenceFootprint:
         """An upper bound on the lines of any window. Raises UnboundedError."""
         exact = self._aligned_lines if self.row_loops else None
         return self._take_lesser_bound(
-            bound_max_over_loops(exact, lambda: self.count, self.chain), lambda bound: bound.at_most(self.chain)
+            bound_max_over_loops(exact, lambda: self.count, self.chain),
+            lambda bound: bound.bound_max_over_chain(self.chain),
         )
 
     @cached_property
     def total(self) -> FactoredProduct:
         """An upper bound on the lines of all windows, counted separately. Raises UnboundedError."""
         total = bound_sum_over_loops(self._aligned_lines, lambda: self.count, self.chain)
-        return self._take_lesser_bound(total, lambda bound: bound.over(self.chain))
+        return self._take_lesser_bound(total, lambda bound: bound.bound_sum_over_chain(self.chain))
 
     def _take_lesser_bound(
         self, bound: FactoredProduct, over_windows: Callable[[FactoredProduct], FactoredProduct]

@@ -243,7 +243,7 @@ def sum_lines_exactly(lines: FactoredProduct, ranges: RowRanges) -> FactoredProd
     """Sum the lines of a row over all rows exactly; None if the sum has no closed form."""
     try:
         for name, lo, hi, facts in reversed(ranges):
-            lines = lines.added(name, lo, hi, facts)
+            lines = lines.sum_exactly(name, lo, hi, facts)
     except (UnresolvedError, TooComplexError):
         return None
     return lines

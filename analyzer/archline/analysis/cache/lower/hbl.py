@@ -102,7 +102,7 @@ class HblBound:
     def _compiled_iteration_counts(self) -> tuple[Compiler, list[Compute]]:
         values = [body.iterations for body in self.bodies]
         compiler = Compiler(sorted({name for value in values for name in value.names}))
-        return compiler, [compiler.of(value) for value in values]
+        return compiler, [compiler.compile_expression(value) for value in values]
 
     def at(self, point: Mapping[str, int]) -> int:
         """Evaluate the bound at sizes, Z and L; Z >= L. Raises EvaluationError."""

@@ -115,7 +115,7 @@ class EmbeddedIterations:
     iterations: Poly
     ends: tuple[tuple[ClosedInterval, ...], ...]
 
-    def apart_from(self, other: EmbeddedIterations, facts: Facts) -> bool:
+    def is_disjoint_from(self, other: EmbeddedIterations, facts: Facts) -> bool:
         """Test whether some coordinate is never equal in both."""
         return any(
             facts.nonnegative(low - hi) or facts.nonnegative(lo - high)
@@ -251,7 +251,7 @@ def derive_call_tree_bound(module: Module, body: Called, known: MustAccess | Non
     try:
         paths = _list_body_paths(module, body)
         some = all(_calls_itself(path, body) or has_certain_access(path.nodes) for path in paths)
-        result = list(_FamilyTable(module).bodies(body, paths))
+        result = list(_FamilyTable(module).derive_bodies(body, paths))
     except NoDistinctIterationsError as problem:
         reason = str(problem)
     return CallTreeBound(touched, HblBound(tuple(result)), some, reason)
@@ -286,7 +286,7 @@ class _FamilyTable:
 
     module: Module
 
-    def bodies(self, body: Called, paths: Sequence[_PathCalls]) -> Iterator[HblBody]:
+    def derive_bodies(self, body: Called, paths: Sequence[_PathCalls]) -> Iterator[HblBody]:
         """Yield the iterations that an algorithm is certain to run. Raises NoBoxesError if it finds none."""
         if find_recursive_component(self.module, body.algorithm):
             yield from (family.body for family in self._derive_families(body, paths))
@@ -355,7 +355,7 @@ class _FamilyTable:
                     f"the call in line {call.span.line} may not access the elements that its caller's loops access"
                 )
         for first, second in combinations(parts, 2):
-            if not first.apart_from(second, facts):
+            if not first.is_disjoint_from(second, facts):
                 raise NoDistinctIterationsError(
                     f"the calls in lines {first.call.span.line} and {second.call.span.line} may run the same iterations"
                 )

@@ -246,7 +246,7 @@ class _CompiledBody:
     @cached_property
     def touched(self) -> tuple[CountedBox, ...]:
         """The must-access amounts of the arrays."""
-        return tuple(starmap(self._make_claimed_box, self.filled.touched(self.algorithm)))
+        return tuple(starmap(self._make_claimed_box, self.filled.list_separate_regions(self.algorithm)))
 
     @cached_property
     def amounts_by_array(self) -> tuple[AlternativeBoxes, ...]:
@@ -298,7 +298,7 @@ class _CompiledBody:
         restore = self.body.facts.restore
         collected: dict[Array, AlternativeBoxes] = {}
         for array in dict.fromkeys(access.array for access, _ in iterate_accesses(tuple(nodes))):
-            parts = RegionCollector(array, {}).of(nodes, facts)
+            parts = RegionCollector(array, {}).collect(nodes, facts)
             amounts = (
                 CountedBox(
                     array,

@@ -229,7 +229,7 @@ class _WindowTreeBuilder:
             return
         any_element = CertainAccess(rows[0].array, (None,) * len(rows[0].place), chain, ())
         iteration_bounds = [value for part in FootprintLowerBound(any_element, windows).parts for value in part.lines]
-        for iterations in BoundComparison(self.facts, self.points, {}).best(iteration_bounds)[:1]:
+        for iterations in BoundComparison(self.facts, self.points, {}).select_largest(iteration_bounds)[:1]:
             with suppress(UnresolvedError, TooComplexError):
                 # The access before the first window of an execution may be to any line; the last window may be shorter.
                 runs = self._count_windows(replace(windows, outer=windows.outer[:-1]))
@@ -312,8 +312,8 @@ class _WindowTreeBuilder:
 
 def _select_line_bounds(parts: Sequence[CertainRegion], sampled: BoundComparison) -> LineBounds:
     """Select the largest lower bounds on the lines of all `parts` together, at some sample points."""
-    best = sampled.best([bound for part in parts for bound in part.lines])
-    return sampled.best([*best, *_sum_disjoint_parts(parts, sampled)]) if len(parts) > 1 else best
+    best = sampled.select_largest([bound for part in parts for bound in part.lines])
+    return sampled.select_largest([*best, *_sum_disjoint_parts(parts, sampled)]) if len(parts) > 1 else best
 
 
 def _sum_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison) -> Iterator[Poly]:
@@ -321,19 +321,19 @@ def _sum_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison
     without_common_row = _select_disjoint_parts(parts, sampled, True)
     disjoint = _select_disjoint_parts(parts, sampled, False)
     if len(without_common_row) > 1:
-        yield sum((sampled.best(part.lines)[0] for part in without_common_row), ZERO)
+        yield sum((sampled.select_largest(part.lines)[0] for part in without_common_row), ZERO)
     if len(disjoint) > len(without_common_row):
-        words = [sampled.best(part.words)[:1] for part in disjoint]
+        words = [sampled.select_largest(part.words)[:1] for part in disjoint]
         yield sum((value for bounds in words for value in bounds), ZERO)
 
 
 def _select_disjoint_parts(parts: Sequence[CertainRegion], sampled: BoundComparison, rows: bool) -> list[CertainRegion]:
     """Select parts without a common row (if `rows`) or without a common element, those with most lines first."""
-    lines = {part: best[0] for part in parts if (best := sampled.best(part.lines))}
-    order = sampled.best(list(lines.values()), True)
+    lines = {part: best[0] for part in parts if (best := sampled.select_largest(part.lines))}
+    order = sampled.select_largest(list(lines.values()), True)
     chosen: list[CertainRegion] = []
     for part in sorted(lines, key=lambda part: order.index(lines[part])):
-        if all(part.apart_from(other, rows) for other in chosen):
+        if all(part.is_disjoint_from(other, rows) for other in chosen):
             chosen.append(part)
     return chosen
 
@@ -450,7 +450,7 @@ class _WindowEvaluator:
         ends = [value for value in (family.trips, *(family.part or ())) if value is not None]
         values = [family.count, *ends, *(value for bounds in amounts for value in bounds)]
         self._compiler = Compiler(sorted({GROUP_SIZE, PART_START, PART_END}.union(*(value.names for value in values))))
-        of = self._compiler.of
+        of = self._compiler.compile_expression
         self._count, self._beside = of(family.count), family.beside
         self._trips = None if family.trips is None else of(family.trips)
         self._part = None if family.part is None else (of(family.part[0]), of(family.part[1]))

@@ -149,7 +149,7 @@ def build_count_problem(module: Module, algorithm: s.Algorithm, point: Mapping[s
     scope, nodes = Lowering(module).trace(algorithm)
     result = list(_iterate_timed_accesses(nodes, (), ()))
     separate = _has_disjoint_local_arrays([access.array for access, _, _ in result])
-    return _ProblemBuilder(scope, point, separate, _find_variables_along_lines(result, point["L"])).problem(
+    return _ProblemBuilder(scope, point, separate, _find_variables_along_lines(result, point["L"])).build_problem(
         algorithm, result
     )
 
@@ -200,7 +200,7 @@ class _ProblemBuilder:
     cut: frozenset[str]
     _arrays: dict[Array, str] = field(default_factory=dict)
 
-    def problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> CountProblem:
+    def build_problem(self, algorithm: s.Algorithm, accesses: Sequence[tuple[Access, Chain, Time]]) -> CountProblem:
         signature = self.scope.module.signatures[algorithm]
         machine = [
             name

@@ -165,7 +165,7 @@ class AnalysedBody:
     def _compile_expression(self, expression: Poly) -> tuple[Compiler, Compute]:
         restored = self.body.scope.facts.restore(expression)
         compiler = Compiler(sorted(restored.names))
-        return compiler, compiler.of(restored)
+        return compiler, compiler.compile_expression(restored)
 
     def _evaluate_exactly(self, expression: Poly, point: Point) -> Number:
         compiler, compute = self._compile_expression(expression)
@@ -221,7 +221,7 @@ class RecursiveMissBounds:
             self._solved[algorithm] = AnalysedBody(body, parts, given, made, moves)
         return self._solved[algorithm]
 
-    def reached(self) -> tuple[ReachedRegion, ...]:
+    def list_reached_regions(self) -> tuple[ReachedRegion, ...]:
         """List the regions that calls by indices reach, with upper bounds on their io."""
         return tuple(
             ReachedRegion(
@@ -233,7 +233,7 @@ class RecursiveMissBounds:
             if solved.boxes
         )
 
-    def solve(self) -> None:
+    def prepare_bodies(self) -> None:
         for algorithm in self._bodies:
             self.body_of(algorithm)
 
@@ -291,7 +291,7 @@ class RecursiveMissBounds:
         if not references:
             return
         planner = AllocationPlanner(references, facts, choose_sample_points(body.algorithm, body.scope))
-        plans = planner.plans()
+        plans = planner.derive_plans()
         if not plans:
             raise UnboundedError
         yield StraightLinePart(PlanUpperBound(plans, facts), planner)

@@ -145,7 +145,7 @@ class PotentialSearch:
             return ZERO
         planner = AllocationPlanner(references, facts, choose_sample_points(body.algorithm, body.scope))
         tall = facts.with_nonnegative(TALL_CACHE_FACTS[0])
-        bounds = [misses * LINE for misses in planner.unrounded_misses(planner.plans(), tall)]
+        bounds = [misses * LINE for misses in planner.unrounded_misses(planner.derive_plans(), tall)]
         if not bounds:
             raise NoPotentialError
         # Few proofs succeed for floors and other composite atoms.

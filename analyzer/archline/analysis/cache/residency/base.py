@@ -114,7 +114,7 @@ class Resident:
         return self.fetched * self.moves
 
     @cached_property
-    def smooth(self) -> tuple[FactoredProduct, FactoredProduct]:
+    def unrounded_bounds(self) -> tuple[FactoredProduct, FactoredProduct]:
         """Upper bounds on the lines held and the misses, without rounding to whole lines."""
         unrounded = tuple(replace(reference, whole_lines=False) for reference in self.references)
         space, misses = self._measure_cached(unrounded)
@@ -189,10 +189,12 @@ def derive_classes(references: Sequence[Reference], depth: int) -> Classes:
     array, first = references[0].array, references[0]
     along = contiguous_dimension(array)
     try:
-        spread = group_footprint(references, depth).spread()
+        spread = group_footprint(references, depth).bound_rows_and_lines()
         if spread is None:
             return ()
-        rows, row_lines = (bound_in_sizes(amount.at_most(first.chain[:depth]), first.facts).value for amount in spread)
+        rows, row_lines = (
+            bound_in_sizes(amount.bound_max_over_chain(first.chain[:depth]), first.facts).value for amount in spread
+        )
         extents = bound_box_lines(array, group_footprint(references, 0).hull, first.facts).factors
         if len(extents) < len(array.extents):
             return ()

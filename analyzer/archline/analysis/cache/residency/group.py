@@ -96,7 +96,9 @@ def _measure_interleaved(references: tuple[Reference, ...]) -> tuple[FactoredPro
     space = sum((ref.lines(depth).largest.value for ref in references), ZERO)
     single = sum((ref.lines(depth).count.value for ref in references), ZERO) * loop.facts.positive_part(loop.trips)
     between = group_footprint(references, depth - 1).count.value
-    return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, single),)).over(chain[:-1])
+    return FactoredProduct((space,)), FactoredProduct((loop.facts.minimum(between, single),)).bound_sum_over_chain(
+        chain[:-1]
+    )
 
 
 def row_with_next_element_residency(references: Sequence[Reference]) -> Resident | None:
@@ -132,7 +134,9 @@ def iterate_pinned_windows(references: Sequence[Reference]) -> Iterator[tuple[Lo
     for depth in range(len(chain) + 1):
         with suppress(UnboundedError):
             lines = bound_in_sizes(
-                group_footprint(references, depth).count.at_most(chain[:depth]), references[0].facts
+                group_footprint(references, depth).count.bound_max_over_chain(chain[:depth]), references[0].facts
             ).value
-            windows = bound_in_sizes(FactoredProduct((ONE,)).over(chain[:depth]), references[0].facts).value
+            windows = bound_in_sizes(
+                FactoredProduct((ONE,)).bound_sum_over_chain(chain[:depth]), references[0].facts
+            ).value
             yield chain[depth - 1] if depth else None, lines, windows

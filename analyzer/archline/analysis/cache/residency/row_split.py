@@ -58,9 +58,9 @@ class SidePartitioner:
     cutter: IndexSetSplitter
     _rules: dict[tuple[str, Poly], LoopSide] = field(default_factory=dict)
 
-    def measured(self, unit: Resident) -> tuple[Poly, Poly] | None:
+    def measure_side(self, unit: Resident) -> tuple[Poly, Poly] | None:
         """Bound the lines and misses of a residency on this side; None without a closed form in sizes."""
-        parts = [self.part(reference) for reference in unit.references]
+        parts = [self.restrict(reference) for reference in unit.references]
         restricted = tuple(part for part in parts if part is not None)
         if len(restricted) < len(parts) or not _share_outer_loops(unit, restricted) or not unit.fit(restricted):
             return None
@@ -76,12 +76,12 @@ class SidePartitioner:
         return (space, misses * unit.moves) if is_in_sizes else None
 
     @memoised
-    def part(self, reference: Reference) -> Reference | None:
+    def restrict(self, reference: Reference) -> Reference | None:
         """Restrict a reference to this side; None if no loop selects its rows one by one."""
         if self.side.clipped:
             return self.cutter.clip(reference, self.side.dimension, self.side.before)
         rule = self._find_loop_side(reference)
-        return None if rule is None else self.cutter.cut(reference, rule)
+        return None if rule is None else self.cutter.split(reference, rule)
 
     def _find_loop_side(self, reference: Reference) -> LoopSide | None:
         """Find the part of the row loop's range that selects the rows of this side; None if it is unknown."""
@@ -180,7 +180,7 @@ class RowSplitSearch:
 
     own: Mapping[Reference, Sequence[Resident]]
 
-    def sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowSide]:
+    def iterate_sides(self, coarse: Resident, fine: Sequence[Resident]) -> Iterator[RowSide]:
         """Yield the sides whose rows the residency `coarse` may take over from the plan's residencies `fine`."""
         array = coarse.references[0].array
         counters = {loop.variable for reference in coarse.references for loop in reference.chain}
@@ -205,7 +205,7 @@ class RowSplitSearch:
             # Most walks pass the end of the interval that no loop moves: lines on that side save most misses.
             yield RowSide(along, not any(place and counters & place[0].names for place in walks), clipped=True)
 
-    def split(self, coarse: Resident, fine: Sequence[Resident], side: RowSide) -> RowSplit | None:
+    def derive_split(self, coarse: Resident, fine: Sequence[Resident], side: RowSide) -> RowSplit | None:
         """Measure the residency `coarse` on one side, and `fine` ones on the other; None without a closed form."""
         measured = self._measure_side(coarse, side)
         if measured is None:
@@ -251,7 +251,7 @@ class RowSplitSearch:
     @memoised
     def _measure_side(self, unit: Resident, side: RowSide) -> tuple[Poly, Poly] | None:
         rows = unit.references[0].array.extents[side.dimension]
-        return self._build_partitioner(side, rows).measured(unit)
+        return self._build_partitioner(side, rows).measure_side(unit)
 
 
 def _has_clipped_loop(reference: Reference) -> bool:

@@ -139,7 +139,7 @@ def _measure_with_reloads(
     """Measure `unit` with one more miss for each iteration of the inner loops, up to the misses of `scratch`."""
     (space, misses), (_, max_misses) = unit.measure(references), scratch.measure(references)
     (reference,) = references
-    reloads = sum((FactoredProduct((loop.trips,)).over(reference.chain).value for loop in loops), ZERO)
+    reloads = sum((FactoredProduct((loop.trips,)).bound_sum_over_chain(reference.chain).value for loop in loops), ZERO)
     return space, FactoredProduct((reference.facts.minimum(misses.value + reloads, max_misses.value),))
 
 
@@ -233,14 +233,16 @@ def _measure_scratch(references: tuple[Reference, ...]) -> tuple[FactoredProduct
     (reference,) = references
     chain, (fetches, steps) = reference.chain, _count_fetches_and_steps(reference)
     if not steps:
-        return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(fetches),)).over(chain)
+        return FactoredProduct((ONE,)), FactoredProduct((Poly.constant(fetches),)).bound_sum_over_chain(chain)
     loop, facts = chain[-1], chain[-1].facts
     trips = facts.positive_part(loop.trips)
     ends = reference.lines(len(chain) - 1).count.value
     if facts.positive(ends):
         ends = ends - 1
     crossings = facts.minimum(trips.scaled(len(steps)), ends.scaled(sum(steps)))
-    return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(fetches) + crossings,)).over(chain[:-1])
+    return FactoredProduct((ONE,)), FactoredProduct((trips.scaled(fetches) + crossings,)).bound_sum_over_chain(
+        chain[:-1]
+    )
 
 
 def _count_fetches_and_steps(reference: Reference) -> tuple[int, tuple[int, ...]]:
@@ -298,7 +300,7 @@ def measure_last_line(
         fetched = fetched - (crossings - 1)
     if max_misses:
         fetched = facts.minimum(fetched, facts.positive_part(loop.trips).scaled(max_misses))
-    return FactoredProduct((ONE,)), FactoredProduct((fetched,)).over(tuple(outer))
+    return FactoredProduct((ONE,)), FactoredProduct((fetched,)).bound_sum_over_chain(tuple(outer))
 
 
 def count_line_crossings(offsets: Sequence[int]) -> int:

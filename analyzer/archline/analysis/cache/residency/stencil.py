@@ -209,7 +209,7 @@ def _measure_sweep(
     space = FactoredProduct(
         (_count_live_rows(sweep) * _bound_lines_per_row(references) + _bound_lines_within_row(sweep),)
     )
-    return space.at_most(outer), group_footprint(references, depth).total
+    return space.bound_max_over_chain(outer), group_footprint(references, depth).total
 
 
 def _derive_sweep_classes(sweep: RowSweep) -> Classes:
@@ -217,7 +217,7 @@ def _derive_sweep_classes(sweep: RowSweep) -> Classes:
     outer = sweep.references[0].chain[: sweep.depth]
     try:
         rows, lines = (
-            FactoredProduct((amount,)).at_most(outer).value
+            FactoredProduct((amount,)).bound_max_over_chain(outer).value
             for amount in (_count_live_rows(sweep), _bound_lines_per_row(sweep.references))
         )
     except UnboundedError:

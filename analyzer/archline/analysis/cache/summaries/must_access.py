@@ -171,7 +171,7 @@ class BoxCover:
                 return True
         return False
 
-    def half(self, box: HalfOpenBox, half: Half, parts: Sequence[ArrayPart]) -> bool:
+    def is_half_covered(self, box: HalfOpenBox, half: Half, parts: Sequence[ArrayPart]) -> bool:
         """Test whether parts cover half of a square box."""
         if half == "upper":
             # Exchange rows and columns.
@@ -244,7 +244,7 @@ class MustAccess:
     claims: Claims
     made: Mapping[s.Algorithm, ArrayClaims]
 
-    def touched(self, algorithm: s.Algorithm) -> ArrayClaims:
+    def list_separate_regions(self, algorithm: s.Algorithm) -> ArrayClaims:
         """List regions that a call touches and that share no line, in its arguments and local arrays."""
         body, claimed = self.bodies[algorithm], self.claims[algorithm]
         result: list[tuple[Array, MustTouchRegion]] = []
@@ -262,7 +262,7 @@ class MustAccess:
         if body is None:
             return ZERO
         total = ZERO
-        for array, claim in self.touched(algorithm):
+        for array, claim in self.list_separate_regions(algorithm):
             if of is not None and (array.local or array.name not in of):
                 continue
             # Regions without a closed form count nothing.
@@ -270,13 +270,13 @@ class MustAccess:
                 total = total + _bound_claim_lines(array, claim, body.facts, plain)
         return body.facts.restore(total)
 
-    def in_full(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
+    def list_touched_regions(self, algorithm: s.Algorithm) -> tuple[TouchedRegion, ...]:
         """List the must-access regions of a call as result records."""
         body = self.bodies.get(algorithm)
         if body is None:
             return ()
         restore, regions = body.facts.restore, []
-        for array, claim in self.touched(algorithm):
+        for array, claim in self.list_separate_regions(algorithm):
             ends = tuple((restore(lo), restore(hi - 1)) for lo, hi in claim.of(array))
             pairs = zip(array.extents, claim.least, strict=True)
             minima = tuple((restore(extent), least) for extent, least in pairs if least > 1)
@@ -422,7 +422,7 @@ class PathFacts:
         return facts
 
     @cached_property
-    def impossible(self) -> bool:
+    def is_impossible(self) -> bool:
         """True if no sizes satisfy the path's conditions."""
         return any(self.refined.nonnegative(-condition - 1) for condition in self.known)
 
@@ -452,12 +452,16 @@ class FollowedBody:
         box = claim.of(array)
         for known, nodes in self.ways:
             way = self.path_facts(known, large)
-            if way.impossible:
+            if way.is_impossible:
                 continue
-            regions = RegionCollector(array, claims).of(nodes, way.refined)
+            regions = RegionCollector(array, claims).collect(nodes, way.refined)
             parts = dict.fromkeys(region.part for region in regions if all(map(way.nonnegative, region.needs)))
             cover = BoxCover(way)
-            covered = cover.half(box, claim.half, list(parts)) if claim.half else cover.is_covered(box, list(parts))
+            covered = (
+                cover.is_half_covered(box, claim.half, list(parts))
+                if claim.half
+                else cover.is_covered(box, list(parts))
+            )
             if not covered:
                 return False
         return True
@@ -475,7 +479,7 @@ class FollowedBody:
             )
             if targets <= claims.keys() and (self.indices or any(claim.own is not None for claim in of_callees)):
                 way = self.path_facts(conditions)
-                parts = RegionCollector(array, claims).of(nodes, way.refined)
+                parts = RegionCollector(array, claims).collect(nodes, way.refined)
                 certain = (region for region in parts if all(map(way.nonnegative, region.needs)))
                 boxes = (region.part.box for region in certain if not region.part.half)
                 names = (*self.sizes, *self.indices)
@@ -491,7 +495,7 @@ class FollowedBody:
         """Test whether every path accesses an array, or passes it to a call with a claim about it."""
         large = tuple(extent - 2 for extent in array.extents)
         return all(
-            self.path_facts(known, large).impossible or _mentions_array(nodes, array, claims)
+            self.path_facts(known, large).is_impossible or _mentions_array(nodes, array, claims)
             for known, nodes in self.ways
         )
 

@@ -78,7 +78,7 @@ class ConditionalRegion:
     part: ArrayPart
     needs: tuple[Poly, ...] = ()
 
-    def uses(self, name: str) -> list[int]:
+    def find_dimensions_with(self, name: str) -> list[int]:
         """List the dimensions in which the box depends on a symbol."""
         return [dimension for dimension, (lo, hi) in enumerate(self.part.box) if name in lo.names or name in hi.names]
 
@@ -95,7 +95,7 @@ class RegionCollector:
     array: Array
     claims: Claims
 
-    def of(self, nodes: Sequence[Node], facts: Facts) -> list[ConditionalRegion]:
+    def collect(self, nodes: Sequence[Node], facts: Facts) -> list[ConditionalRegion]:
         """Collect the regions that a sequence of executed nodes touches."""
         regions: dict[ConditionalRegion, None] = {}
         for node in nodes:
@@ -106,7 +106,7 @@ class RegionCollector:
                     regions |= dict.fromkeys(map(ConditionalRegion, self._iterate_call_parts(node, facts)))
                 case Loop(body=body):
                     loop = WindowLoop(node.variable, node.lo, node.hi)
-                    inside = self.of(body, add_loop_bounds(loop, facts, 1))
+                    inside = self.collect(body, add_loop_bounds(loop, facts, 1))
                     regions |= dict.fromkeys(
                         total for region in inside for total in _iterate_loop_regions(region, loop, facts)
                     )
@@ -173,7 +173,7 @@ def _iterate_loop_regions(touched: ConditionalRegion, turn: WindowLoop, facts: F
     box, nonempty, moving = (
         touched.part.box,
         find_nonnegativity_condition(turn.hi - turn.lo - 1, facts),
-        touched.uses(name),
+        touched.find_dimensions_with(name),
     )
     if len(moving) == 1 and not touched.part.half:
         (dimension,) = moving

@@ -206,7 +206,7 @@ class AllocationPlanner:
     _clusters: list[list[ReferenceCluster]] = field(default_factory=list)
     _alone: dict[Reference, tuple[Resident, ...]] = field(default_factory=dict)
 
-    def plans(self) -> list[AllocationPlan]:
+    def derive_plans(self) -> list[AllocationPlan]:
         """Derive the plans that are best for some capacity at a sample; a plan that holds no lines comes first.
 
         Also sets the residencies, clusters and values at samples that the other methods use.
@@ -285,11 +285,11 @@ class AllocationPlanner:
         restored = {value: self.facts.restore(value) for unit in units for value in (unit.space, unit.misses)}
         names = sorted({name for value in restored.values() for name in value.names})
         compiler = Compiler(names)
-        functions = {value: compiler.of(in_sizes) for value, in_sizes in restored.items()}
+        functions = {value: compiler.compile_expression(in_sizes) for value, in_sizes in restored.items()}
         compiled = [(unit, functions[unit.space], functions[unit.misses]) for unit in units]
         self._exact = []
         for point in self.points:
-            environment = compiler.environment([point.get(name, 0) for name in names])
+            environment = compiler.make_environment([point.get(name, 0) for name in names])
             values: dict[Resident, tuple[Number, Number]] = {}
             for unit, space, misses in compiled:
                 with suppress(EvaluationError):
@@ -417,7 +417,7 @@ class AllocationPlanner:
         return sum_polynomials(unit.space for unit in held) + int(anew)
 
     @memoised
-    def room(self, lines: Poly) -> Poly:
+    def spare_words(self, lines: Poly) -> Poly:
         """Return Z - L*lines, the words of the cache that remain besides `lines`, in the sizes of the program."""
         return self.facts.restore(WORDS - LINE * lines)
 
@@ -428,10 +428,10 @@ class AllocationPlanner:
         """
         needs: list[list[Poly]] = [[], []]
         for region, has_scratch in enumerate(self._mark_scratch_regions(plan.units)):
-            held = [unit.smooth[0] for unit in plan.units if region in self._held_regions(unit)[0]]
+            held = [unit.unrounded_bounds[0] for unit in plan.units if region in self._held_regions(unit)[0]]
             needs[0].append(sum((lines.value for lines in held), ZERO) + int(has_scratch))
             needs[1].append(sum((lines.uncapped for lines in held), ZERO) + int(has_scratch))
-        return needs, sum((unit.smooth[1].value for unit in plan.units), ZERO)
+        return needs, sum((unit.unrounded_bounds[1].value for unit in plan.units), ZERO)
 
     def unrounded_misses(self, plans: Iterable[AllocationPlan], facts: Facts) -> list[Poly]:
         """List the misses, without rounding, of the plans that fit under the facts."""
@@ -488,8 +488,8 @@ class AllocationPlanner:
                 yield RetainClasses(
                     references, (fetched, unit.misses, *classes), self._regions_inside(unit.loop, unit.given_up)
                 )
-            for side in splits.sides(unit, units) if not unit.given_up else ():
-                find = partial(splits.split, unit, units, side)
+            for side in splits.iterate_sides(unit, units) if not unit.given_up else ():
+                find = partial(splits.derive_split, unit, units, side)
                 yield RetainRows(
                     references, (fetched, unit.misses, held, unit.space), unit.loop, find, self._regions_inside
                 )

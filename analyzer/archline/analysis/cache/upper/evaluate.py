@@ -58,7 +58,7 @@ class CompiledBounds:
 
     @memoised
     def _compile_value(self, value: Poly) -> Compute:
-        return self.compiler.of(self.restore(value))
+        return self.compiler.compile_expression(self.restore(value))
 
 
 @record
@@ -108,14 +108,17 @@ class PointCache:
         compiler, functions = self.compiled.compiler, self.compiled.of(owner, values)
         if cut not in self._environments:
             numbers = [self.sizes[name] for name in self.compiled.names]
-            self._environments[cut] = compiler.environment([*numbers, cut])
+            self._environments[cut] = compiler.make_environment([*numbers, cut])
         environment = self._environments[cut]
-        compiler.extend(environment)
+        compiler.extend_environment(environment)
         return [compute(environment) for compute in functions]
 
     def rank_retentions(self, retentions: Iterable[Retention], spare: Sequence[Number]) -> list[RankedRetention]:
         """Sort the retentions that may save misses by their estimated maximum saving, largest first."""
-        entries = ((-retention.ceiling(self, spare), number, retention) for number, retention in enumerate(retentions))
+        entries = (
+            (-retention.estimate_max_saving(self, spare), number, retention)
+            for number, retention in enumerate(retentions)
+        )
         return sorted(entry for entry in entries if entry[0] < 0)
 
 
@@ -131,7 +134,7 @@ class RetainClasses:
     values: tuple[Poly, ...]
     regions: tuple[int, ...]
 
-    def ceiling(self, point: PointCache, _: Sequence[Number]) -> float:
+    def estimate_max_saving(self, point: PointCache, _: Sequence[Number]) -> float:
         """Estimate the largest saving that is possible with any number of spare lines."""
         fetched, instead, *_ = point.once(self, self.values)
         return max(0.0, to_float(fetched - instead))
@@ -198,7 +201,7 @@ class RetainRows:
             for number in numbers
         ]
 
-    def ceiling(self, point: PointCache, spare: Sequence[Number]) -> float:
+    def estimate_max_saving(self, point: PointCache, spare: Sequence[Number]) -> float:
         """Estimate the largest saving in spare lines, as some rows save up to about MAX_DENSITY_RATIO times average."""
         fetched, instead, held, lines = point.once(self, self.totals)
         if (fetched - instead) * NEGLIGIBLE_SAVING_DIVISOR < fetched:

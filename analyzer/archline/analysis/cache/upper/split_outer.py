@@ -110,12 +110,12 @@ class SplitLoopBound:
         splitter = IndexSetSplitter(SPLIT_ITERATION, Bounds((loop.lo + 1,), (loop.hi - 1,)))
         side = LoopSide(loop, Poly.symbol(SPLIT_ITERATION), below)
         references = [
-            splitter.cut(reference, side)
+            splitter.split(reference, side)
             for reference in _iterate_phase_references(self.planner.references, loop, below)
         ]
         facts = splitter.facts(self.planner.facts, side, None)
         points = list(self._iterate_split_samples())
-        return PlanUpperBound(AllocationPlanner(references, facts, points).plans() if points else (), facts)
+        return PlanUpperBound(AllocationPlanner(references, facts, points).derive_plans() if points else (), facts)
 
     def _iterate_split_samples(self) -> Iterator[Sizes]:
         """Yield the samples, each with a split in the middle of the loop."""

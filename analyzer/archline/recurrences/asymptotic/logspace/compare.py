@@ -166,7 +166,7 @@ def _iterate_simpler_logarithms(term: LogMonomial) -> Iterator[LogMonomial]:
         if power > 0 and (len(rising) > 1 or len(rising) < len([x for x in form if x])):
             rest = LogMonomial(term.powers, term.logs[:i] + term.logs[i + 1 :])
             for j in rising:
-                yield rest.times(make_logarithm_term(make_unit_vector(j, len(form)), power))
+                yield rest.multiply(make_logarithm_term(make_unit_vector(j, len(form)), power))
 
 
 def _iterate_merged_logarithms(term: LogMonomial, second: LogMonomial) -> Iterator[LogMonomial]:
@@ -181,7 +181,9 @@ def _iterate_merged_logarithms(term: LogMonomial, second: LogMonomial) -> Iterat
     for x, y in zip(form, with_, strict=True):
         if prove_sign(x) * prove_sign(y) < 0:
             scale = (y if prove_sign(y) > 0 else -y, x if prove_sign(x) > 0 else -x)
-            yield rest.times(make_logarithm_term(add_scaled(tuple(scale[0] * z for z in form), with_, scale[1]), power))
+            yield rest.multiply(
+                make_logarithm_term(add_scaled(tuple(scale[0] * z for z in form), with_, scale[1]), power)
+            )
 
 
 MinimumGroup: TypeAlias = tuple[LogMonomial, ...]
@@ -195,7 +197,7 @@ def find_formula(pieces: TermsByRegion, others: Iterable[LogMonomial] = ()) -> F
 
     The terms `others` may occur in it: a min may need them if the pieces do not cover all sizes.
     """
-    return _FormulaSearch(pieces, others).formula()
+    return _FormulaSearch(pieces, others).search()
 
 
 def is_theta_of(formula: Formula, terms: Sequence[LogMonomial], region: RayCone) -> bool:
@@ -218,7 +220,7 @@ class _FormulaSearch:
         ]
         self._below = cache(self._is_below)
 
-    def formula(self) -> Formula | None:
+    def search(self) -> Formula | None:
         """Return the formula, without unneeded terms and groups; None if none is found."""
         groups = [group for group in dict.fromkeys(self._above) if self._below(group)]
         if not self._covers_all_terms(groups):
@@ -304,20 +306,20 @@ class FormulaPrinter:
 
     names: Sequence[str]
 
-    def monomial(self, powers: Vector) -> str:
+    def format_monomial(self, powers: Vector) -> str:
         """Return the product of the names to these powers as text."""
-        return self.term(LogMonomial(powers))
+        return self.format_term(LogMonomial(powers))
 
-    def term(self, term: LogMonomial) -> str:
+    def format_term(self, term: LogMonomial) -> str:
         """Return a term as text, with at most one division."""
         return format_expression(b.divide_products(*self._list_factors(term)))
 
-    def equation(self, form: Vector) -> str:
+    def format_equation(self, form: Vector) -> str:
         """Return the equation form . y = 0 as text, one of products of names."""
         above, below = self._split_sides(form)
         return f"{above} = {below}"
 
-    def comparison(self, form: Vector) -> str:
+    def format_comparison(self, form: Vector) -> str:
         """Return the inequality form . y >= 0 as text, one of products of names."""
         above, below = self._split_sides(form)
         return f"{above} >= {below}"
@@ -326,7 +328,7 @@ class FormulaPrinter:
         form = to_integer_vector(form)
         above = tuple(x if prove_sign(x) > 0 else x - x for x in form)
         below = tuple(-x if prove_sign(x) < 0 else x - x for x in form)
-        return self.monomial(above), self.monomial(below)
+        return self.format_monomial(above), self.format_monomial(below)
 
     def total(self, terms: Iterable[LogMonomial]) -> s.Expr:
         """Return the tree of a sum, in which terms with a common denominator are combined."""
@@ -346,7 +348,7 @@ class FormulaPrinter:
             summands.append(b.divide_products([b.sum_terms((False, x) for x in inner), *logs], below))
         return b.sum_terms((False, summand) for summand in summands)
 
-    def formula(self, formula: Formula) -> s.Expr:
+    def build_formula(self, formula: Formula) -> s.Expr:
         """Return the tree of the sum of the groups' minima."""
         single = [group[0] for group in formula if len(group) == 1]
         parts = [self.total(single)] if single or not formula else []

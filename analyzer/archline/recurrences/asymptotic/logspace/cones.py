@@ -174,13 +174,13 @@ class RayCone:
     edges: tuple[frozenset[int], ...]
     rows: tuple[Vector, ...]
 
-    def signs(self, form: Vector) -> tuple[int, ...]:
+    def ray_signs(self, form: Vector) -> tuple[int, ...]:
         """Return the form's sign on each ray."""
         return tuple(prove_sign(inner_product(form, ray)) for ray in self.rays)
 
     def sign(self, form: Vector) -> int | None:
         """Return 0 if the form is 0 on the whole cone, 1 if it is >= 0, -1 if <= 0, None if it has both signs."""
-        signs = set(self.signs(form)) - {0}
+        signs = set(self.ray_signs(form)) - {0}
         if len(signs) > 1:
             return None
         return next(iter(signs), 0)
@@ -227,7 +227,7 @@ class RayCone:
         common = self.edges[i] & self.edges[j]
         return not any(common <= edge for k, edge in enumerate(self.edges) if k not in (i, j))
 
-    def inner(self) -> Vector:
+    def interior_point(self) -> Vector:
         """Return a point of the relative interior."""
         total, *rest = self.rays
         for ray in rest:
@@ -269,18 +269,18 @@ class LogMonomial:
     powers: Vector
     logs: Logs = ()
 
-    def times(self, other: LogMonomial) -> LogMonomial:
+    def multiply(self, other: LogMonomial) -> LogMonomial:
         """Return the product of two terms."""
         return LogMonomial(add_scaled(self.powers, other.powers), _merge_logs(self.logs + other.logs))
 
-    def to_the(self, power: Number) -> LogMonomial:
+    def raise_to(self, power: Number) -> LogMonomial:
         """Return a power of the term. Raises OutOfReachError if it has logarithms and the exponent is irrational."""
         if self.logs and isinstance(power, Irrational):
             raise OutOfReachError("a logarithm to an irrational power")
         logs = tuple((form, n * power) for form, n in self.logs)
         return LogMonomial(tuple(power * x for x in self.powers), _merge_logs(logs))  # type: ignore[arg-type]
 
-    def normal(self) -> LogMonomial:
+    def normalize(self) -> LogMonomial:
         """Return a term of the same growth whose logarithms have coprime integer powers, log2(w) for log2(w^k)."""
         return LogMonomial(
             self.powers, _merge_logs(tuple((to_integer_vector(form), power) for form, power in self.logs))
@@ -323,50 +323,53 @@ class LogNames:
     all: tuple[str, ...]
     parameters: int
 
-    def terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
+    def read_terms(self, expr: s.Expr) -> tuple[LogMonomial, ...]:
         """Convert an expression to a sum of terms. Raises OutOfReachError."""
         result: list[LogMonomial] = []
         for factors, coefficient in expand(expr).items():
             if coefficient.sign() < 0:
                 raise OutOfReachError(f"{format_sum({factors: -coefficient})} is subtracted")
-            terms: tuple[LogMonomial, ...] = (self.one,)
+            terms: tuple[LogMonomial, ...] = (self.unit_term,)
             for factor, exponent in factors.powers.items():
-                raised = self.raised(factor.expr, convert_to_number(exponent))
-                terms = _limit_terms(tuple(a.times(b) for a, b in product(terms, raised)))
+                raised = self.read_power(factor.expr, convert_to_number(exponent))
+                terms = _limit_terms(tuple(a.multiply(b) for a, b in product(terms, raised)))
             result += terms
         return _limit_terms(tuple(result))
 
     @property
-    def one(self) -> LogMonomial:
+    def unit_term(self) -> LogMonomial:
         """The term 1."""
         return LogMonomial((ZERO,) * len(self.all))
 
-    def raised(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
+    def read_power(self, base: s.Expr, exponent: Number) -> tuple[LogMonomial, ...]:
         """Convert base^exponent to a sum of terms; the base is not a product of powers. Raises OutOfReachError."""
         match base:
             case s.Name(id=name) if name in self.all:
                 terms: tuple[LogMonomial, ...] = (LogMonomial(tuple(fmpq(name == label) for label in self.all)),)
             case s.Binary(op="+" | "-" | "*" | "/"):
-                terms = self.terms(base)
+                terms = self.read_terms(base)
             case s.Call(function="log2" | "log", arguments=(argument,)):
                 terms = self._read_logarithm(argument)
             case s.Call(function="max", arguments=arguments):
-                terms = _limit_terms(tuple(term for operand in arguments for term in self.terms(operand)))
+                terms = _limit_terms(tuple(term for operand in arguments for term in self.read_terms(operand)))
             case s.Binary(op="^", right=varying):
                 raise OutOfReachError(f"the exponent {format_expression(varying)} is not a constant")
             case _:
                 raise OutOfReachError(f"{format_expression(base)} is not a sum of products of powers and logarithms")
         if prove_sign(exponent) < 0 and len(terms) != 1:
             raise OutOfReachError(f"a division by the sum {format_expression(base)}")
-        return tuple(term.to_the(exponent) for term in terms)
+        return tuple(term.raise_to(exponent) for term in terms)
 
     def _read_logarithm(self, argument: s.Expr) -> tuple[LogMonomial, ...]:
-        terms = self.terms(argument)
+        terms = self.read_terms(argument)
         if any(term.logs for term in terms):
             raise OutOfReachError(f"the logarithm of a logarithm in log2({format_expression(argument)})")
-        logs = {LogMonomial(self.one.powers, ((term.powers, ONE),)) if any(term.powers) else self.one for term in terms}
+        logs = {
+            LogMonomial(self.unit_term.powers, ((term.powers, ONE),)) if any(term.powers) else self.unit_term
+            for term in terms
+        }
         if len(logs) > 1:
-            logs.discard(self.one)
+            logs.discard(self.unit_term)
         return tuple(sorted(logs, key=str))
 
 

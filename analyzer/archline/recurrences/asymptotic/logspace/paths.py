@@ -83,7 +83,7 @@ class RecursionState:
         """Return the sign of the row's form in this state, on the whole region; None if it has both signs."""
         return self._region.sign(substitute_state(row.form, self._state))
 
-    def motion(self, before: Vector) -> Motion:
+    def find_motion(self, before: Vector) -> Motion:
         """Return the motion from this state, which was reached in the direction `before`. Raises SplitError."""
         offset = [_LOOKAHEAD_TIME * approximate(x) for x in before]
         visits: list[tuple[int, tuple[LogInequality, ...]]] = []
@@ -103,7 +103,7 @@ class RecursionState:
                 break
             visited[where] = number
             visits.append((index, tuple(self._used)))
-            offset = [x - d for x, d in zip(offset, step.strides, strict=True)]
+            offset = [x - d for x, d in zip(offset, step.log2_decreases, strict=True)]
         late = [index for index, _ in visits[begin:]]
         self._used = {row: None for _, used in visits[begin:] for row in used}
         cases = sorted(set(late))
@@ -157,13 +157,16 @@ class RecursionState:
             return None
         if row not in self._floats:
             self._floats[row] = tuple(approximate(x) for x in row.form)
-        return sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.shift >= -_TIE_TOLERANCE
+        return (
+            sum(a * b for a, b in zip(self._floats[row], offset, strict=True) if a) + row.constant_term
+            >= -_TIE_TOLERANCE
+        )
 
     def _find_most_violated(self, failed: list[LogInequality]) -> LogInequality:
         """Return the failed row that is farthest from holding, usually the last to change its sign."""
         if len(failed) == 1:
             return failed[0]
-        inner = self._region.inner()
+        inner = self._region.interior_point()
         return min(failed, key=lambda row: approximate(inner_product(substitute_state(row.form, self._state), inner)))
 
     def _find_dividing_form(self, rows: list[LogInequality]) -> Vector:
@@ -308,7 +311,7 @@ def _advance_path(system: LogSystem, path: RecursionPath) -> RecursionPath:
     """Extend the path by a segment up to the next change of a guard, or end it at a leaf. Raises SplitError."""
     before = path.segments[-1].motion.direction if path.segments else (ZERO,) * len(path.state)
     place = RecursionState(system.rules, path.region, path.state)
-    motion = place.motion(before)
+    motion = place.find_motion(before)
     if motion.is_leaf:
         return replace(path, leaf=motion.cases[0])
     time = _find_next_event(path, place, motion)
@@ -392,7 +395,7 @@ def iterate_path_costs(system: LogSystem, path: RecursionPath) -> Iterator[PathC
 
 def _iterate_leaf_costs(system: LogSystem, path: RecursionPath) -> Iterator[CostTerm]:
     for source in system.rules[path.leaf].terms:
-        yield CostTerm(source.at(path.state).times(LogMonomial(path.nodes)).normal(), source, None, "leaves")
+        yield CostTerm(source.at(path.state).multiply(LogMonomial(path.nodes)).normalize(), source, None, "leaves")
 
 
 def _iterate_segment_costs(
@@ -405,12 +408,12 @@ def _iterate_segment_costs(
         rising = prove_sign(slope)
         if rising:
             state, nodes = (segment.end, segment.end_nodes) if rising > 0 else (segment.state, segment.nodes)
-            term = source.at(state).times(LogMonomial(nodes)).normal()
+            term = source.at(state).multiply(LogMonomial(nodes)).normalize()
             yield CostTerm(term, source, index, "last" if rising > 0 else "first")
         else:
-            base = LogMonomial(source.powers).at(segment.state).times(LogMonomial(segment.nodes))
+            base = LogMonomial(source.powers).at(segment.state).multiply(LogMonomial(segment.nodes))
             for logs in _sum_flat_logs(source, segment, path.region):
-                yield CostTerm(base.times(logs).normal(), source, index, "each")
+                yield CostTerm(base.multiply(logs).normalize(), source, index, "each")
 
 
 def _sum_flat_logs(source: LogMonomial, segment: PathSegment, region: RayCone) -> list[LogMonomial]:
@@ -432,11 +435,11 @@ def _sum_flat_logs(source: LogMonomial, segment: PathSegment, region: RayCone) -
             factors.append(make_logarithm_term(high, power))
     flat = LogMonomial(tuple(ONE - ONE for _ in segment.length))
     for factor in factors:
-        flat = flat.times(factor)
-    whole = flat.times(make_logarithm_term(segment.length, ONE))
+        flat = flat.multiply(factor)
+    whole = flat.multiply(make_logarithm_term(segment.length, ONE))
     if not crossing:
         return [whole]
     if len(crossing) > 1 or factors:
         raise OutOfReachError("several logarithms become 0 along a path")
     ((high, reach, power),) = crossing
-    return [whole, make_logarithm_term(high, power).times(make_logarithm_term(reach, ONE))]
+    return [whole, make_logarithm_term(high, power).multiply(make_logarithm_term(reach, ONE))]

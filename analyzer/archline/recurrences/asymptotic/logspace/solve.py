@@ -101,7 +101,7 @@ def _reject_short_segments(system: LogSystem, piece: PathCosts) -> None:
             )
         )
         if not all(is_covered(term, remaining, edge) for term in piece.terms):
-            text = FormulaPrinter(system.names.all).equation(length)
+            text = FormulaPrinter(system.names.all).format_equation(length)
             raise OutOfReachError(f"the growth is discontinuous at {text}: expensive levels occur only beyond it")
 
 
@@ -169,7 +169,7 @@ def _iterate_boundary_faces(system: LogSystem) -> Iterator[RayCone]:
                 (
                     _measure_shift(other_row)
                     for other_row in facts
-                    if _normalize_row_form(other_row) == line and other_row.shift < 0
+                    if _normalize_row_form(other_row) == line and other_row.constant_term < 0
                 ),
                 default=0.0,
             )
@@ -188,7 +188,7 @@ def _measure_shift(row: LogInequality) -> float:
     scale = next(
         approximate(y) / approximate(x) for x, y in zip(row.form, to_integer_vector(row.form), strict=True) if x
     )
-    return abs(row.shift) * scale
+    return abs(row.constant_term) * scale
 
 
 CHECKED_SCALES = (24.0, 48.0, 96.0)
@@ -216,13 +216,13 @@ def check_numerically(
             drifts = []
             for nudged in (False, True):
                 points = [_choose_point(direction, scale, number, nudged) for scale in scales]
-                ratios = [ratio for point in points if (ratio := witness.ratio(point)) is not None]
+                ratios = [ratio for point in points if (ratio := witness.compute_log_ratio(point)) is not None]
                 count += len(ratios)
                 drifts.append(_measure_drift(ratios, noise))
             if max(drifts) < inf and min(drifts) <= MAX_STEADY_DRIFT:
                 break
         else:
-            where = witness.shown(points[-1])
+            where = witness.format_sizes(points[-1])
             raise OutOfReachError(f"the growth found does not agree with the recurrence's own values near {where}")
     if not count:
         raise OutOfReachError("the recurrence could not be evaluated at any of the sizes checked, to check the answer")
@@ -231,7 +231,7 @@ def check_numerically(
 
 def _estimate_cutoff_variation(system: LogSystem) -> float:
     """Estimate the variation of the last level's cost, in bits, as its sizes are within one level of the cut-off."""
-    cuts = [max(map(abs, rule.step.strides)) for rule in system.rules if rule.step is not None]
+    cuts = [max(map(abs, rule.step.log2_decreases)) for rule in system.rules if rule.step is not None]
     degrees = [sum(abs(approximate(x)) for x in term.powers) for rule in system.rules for term in rule.terms]
     return MAX_BASE_VARIATION + max(cuts) * max(degrees, default=0.0)
 
@@ -259,7 +259,7 @@ def _choose_point(direction: Point, scale: float, number: int, nudged: bool) -> 
 def _iterate_directions(pieces: Sequence[PathCosts]) -> Iterator[Point]:
     """Iterate over middles and corners of the regions, scaled to a greatest coordinate of 1."""
     visited: set[Point] = set()
-    middles = [piece.region.inner() for piece in pieces]
+    middles = [piece.region.interior_point() for piece in pieces]
     corners = [ray for piece in pieces for ray in piece.region.rays]
     for vector in (*middles, *corners):
         values = [approximate(x) for x in vector]
@@ -277,12 +277,12 @@ class _GrowthChecker:
         self._names = system.names.all
         self._sorter = _build_case_selector(problem, system)
         self._evaluators: dict[int, Evaluator] = {}
-        orders = [FormulaPrinter(self._names).formula(regime.formula) for regime in found]
+        orders = [FormulaPrinter(self._names).build_formula(regime.formula) for regime in found]
         growths = [CompiledFormula(order, BALL_ARITHMETIC, exact_logs=False) for order in orders]
         self._growths = {case: growth for regime, growth in zip(found, growths, strict=True) for case in regime.cases}
         self._other = growths[-1]
 
-    def ratio(self, point: Point) -> float | None:
+    def compute_log_ratio(self, point: Point) -> float | None:
         """Return log2 of value/growth at sizes 2^point; None if it cannot be evaluated or facts exclude the sizes."""
         sizes = {name: 2.0**x for name, x in zip(self._names, point, strict=True)}
         try:
@@ -304,7 +304,7 @@ class _GrowthChecker:
         self._evaluators[id(problem)].set_symbols(sizes)
         return self._evaluators[id(problem)].at(sizes)
 
-    def shown(self, point: Point) -> str:
+    def format_sizes(self, point: Point) -> str:
         """Return the sizes as text."""
         return ", ".join(f"{name} = 2^{x:.4g}" for name, x in zip(self._names, point, strict=True))
 
@@ -373,27 +373,28 @@ class _SolutionPrinter:
         rows = [
             row for row in path.region.find_facets() if row not in fact_rows and len([i for i in names if row[i]]) > 1
         ]
-        return ", ".join(self._printer.comparison(row) for row in rows)
+        return ", ".join(self._printer.format_comparison(row) for row in rows)
 
     def _describe_segment(self, segment: PathSegment) -> str:
         names = self._system.names.all
         steps = [self._system.rules[case].step for case in segment.motion.cases]
         calls = " and ".join(step.text for step in steps if step is not None)
+        write = self._printer.format_monomial
         moved = [
-            f"{name} goes from {self._printer.monomial(segment.state[i])} to {self._printer.monomial(segment.end[i])}"
+            f"{name} goes from {write(segment.state[i])} to {write(segment.end[i])}"
             for i, name in enumerate(names)
             if segment.motion.direction[i]
         ]
         turns = " in turn, at a tie of the guards" if len(steps) > 1 else ""
         levels, count = (
-            self._printer.monomial(to_integer_vector(segment.length)),
-            self._printer.monomial(segment.end_nodes),
+            self._printer.format_monomial(to_integer_vector(segment.length)),
+            self._printer.format_monomial(segment.end_nodes),
         )
         nodes = "1 node" if count == "1" else f"{count} nodes"
         return f"{calls}{turns}: {', '.join(moved)} in Theta(log2({levels})) levels, with {nodes} at the end."
 
     def _describe_cost(self, cost: CostTerm) -> str:
-        source, term = self._printer.term(cost.source), self._printer.term(cost.term)
+        source, term = self._printer.format_term(cost.source), self._printer.format_term(cost.term)
         if cost.segment is None:
             return f"  {source} per leaf: {term} in total."
         return f"  {source} per node {_COST_TEXTS[cost.place]}: {term}."
@@ -401,12 +402,13 @@ class _SolutionPrinter:
     def _describe_leaves(self, path: RecursionPath) -> str:
         names = self._system.names
         sizes = [
-            f"{name} = {self._printer.monomial(path.state[i])}" for i, name in enumerate(names.all[: names.parameters])
+            f"{name} = {self._printer.format_monomial(path.state[i])}"
+            for i, name in enumerate(names.all[: names.parameters])
         ]
-        return f"Leaves: {self._printer.monomial(path.nodes)} with {', '.join(sizes)}."
+        return f"Leaves: {self._printer.format_monomial(path.nodes)} with {', '.join(sizes)}."
 
     def _describe_growth(self) -> Iterator[str]:
-        formula = format_expression(self._printer.formula(self._parts[-1].formula))
+        formula = format_expression(self._printer.build_formula(self._parts[-1].formula))
         if len(self._parts) > 1:
             yield "The growth jumps between cases, so that each case has its own."
         elif len(self._pieces) > 1:
@@ -442,7 +444,7 @@ def solve_in_log_space(problem: RealRecurrence) -> Answer:
 def _build_answer(system: LogSystem, parts: list[GrowthRegime], steps: tuple[str, ...], count: int) -> SolvedGrowth:
     printer = FormulaPrinter(system.names.all)
     checked = f"The values of the recurrence at {count} sizes of several magnitudes agree with it."
-    orders = [printer.formula(part.formula) for part in parts]
+    orders = [printer.build_formula(part.formula) for part in parts]
     regimes = (
         Growth(order, order, where=_find_conditions(system, part, parts))
         for order, part in zip(orders, parts, strict=True)

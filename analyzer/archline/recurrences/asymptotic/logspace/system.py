@@ -51,7 +51,7 @@ class LogInequality:
     factor: float
 
     @property
-    def shift(self) -> float:
+    def constant_term(self) -> float:
         """The constant term of the form."""
         return log2(self.factor)
 
@@ -114,7 +114,7 @@ def _read_side(expr: s.Expr, names: LogNames) -> _MaxOfMins:
     for factors, coefficient in expand(expr).items():
         if coefficient.sign() < 0:
             raise OutOfReachError(f"a condition subtracts in {format_expression(expr)}")
-        side: _MaxOfMins = (((names.one.powers, approximate(convert_to_number(coefficient))),),)
+        side: _MaxOfMins = (((names.unit_term.powers, approximate(convert_to_number(coefficient))),),)
         for factor, exponent in factors.powers.items():
             part = _read_extremum(factor.expr, names) if exponent == ONE_CONSTANT else None
             raised = _read_monomials(factor.expr, convert_to_number(exponent), names) if part is None else part
@@ -142,7 +142,7 @@ def _read_extremum(expr: s.Expr, names: LogNames) -> _MaxOfMins | None:
 
 
 def _read_monomials(expr: s.Expr, exponent: Number, names: LogNames) -> _MaxOfMins:
-    terms = names.raised(expr, exponent)
+    terms = names.read_power(expr, exponent)
     if any(term.logs for term in terms):
         raise OutOfReachError(f"a condition has the logarithm {format_expression(expr)}")
     if any(isinstance(x, Irrational) for term in terms for x in term.powers):
@@ -212,7 +212,7 @@ class SelfCalls:
     text: str
 
     @cached_property
-    def strides(self) -> tuple[float, ...]:
+    def log2_decreases(self) -> tuple[float, ...]:
         """The decrease of the binary logarithm of each name in one level."""
         return tuple(approximate(speed) * self.length for speed in self.direction)
 
@@ -262,7 +262,7 @@ def read_system(problem: RealRecurrence) -> LogSystem:
         threshold = build.number(find_default_base(asked, frozenset((asked.name,))))
         rules.append(_build_base_rule((threshold,) * len(asked.parameters), build.ONE, names))
     reader = _CaseReader(asked.name, names)
-    rules.extend(reader.rule(case.value, case.condition) for case in split_minima(asked.cases))
+    rules.extend(reader.build_rule(case.value, case.condition) for case in split_minima(asked.cases))
     if all(rule.step is None for rule in rules):
         raise OutOfReachError("no case is recursive")
     return LogSystem(names, tuple(rules), _read_facts(problem.facts, names))
@@ -272,7 +272,7 @@ def _build_base_rule(at: tuple[s.Expr, ...], value: s.Expr, names: LogNames) -> 
     """Return the rule of a base value, which applies if all sizes are at most those of `at`."""
     parts = [build.binary("<=", build.name(name), bound) for name, bound in zip(names.all, at, strict=False)]
     condition = reduce(partial(build.binary, "and"), parts)
-    return CaseRule(read_condition(condition, names), condition, names.terms(value), None)
+    return CaseRule(read_condition(condition, names), condition, names.read_terms(value), None)
 
 
 def _read_facts(facts: tuple[s.Fact, ...], names: LogNames) -> tuple[Alternatives, ...]:
@@ -296,12 +296,12 @@ class _CaseReader:
         self._function = function
         self._names = names
 
-    def rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
+    def build_rule(self, value: s.Expr, condition: s.Fact | None) -> CaseRule:
         """Return the rule of one case. Raises OutOfReachError."""
         when = ALWAYS if condition is None else read_condition(condition, self._names)
         alternatives = read_alternatives(value, frozenset((self._function,)))
         amounts = (amount for alternative in alternatives for amount in alternative.amounts)
-        terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.terms(amount)))
+        terms = tuple(dict.fromkeys(term for amount in amounts for term in self._names.read_terms(amount)))
         calls = self._select_covering_calls([self._count_calls(alternative) for alternative in alternatives])
         return CaseRule(when, condition, terms, self._build_motion(calls) if calls else None)
 
